@@ -18,7 +18,7 @@
 #include "../native/Measure.h"
 #include "Compiler/Compiler.h"
 #include "Compiler/Pipelines.h"
-#include "Target/NVPTX/LaunchAttribute.h"
+#include "Target/NVPTX/LLVM/LaunchAttribute.h"
 #include "Target/NVPTX/Passes.h"
 #include "attention/blackwell.h"
 #include "attention/hopper.h"

@@ -71,7 +71,7 @@ struct BlackwellAttention {
         b.tcgen05.commit(k_pipe.consumer_barrier(k_state));
         b.tcgen05.commit(scored);
         k_state.advance();
-        // The weights are there, and the previous product has been read.
+        // P is written, and the previous result has been read.
         b.mbarrier.wait(weighted, phase);
         v_pipe.consumer_wait(v_state);
         b.tcgen05.mma(Ps, Vs[v_state.index], product, {.accumulate = false});

@@ -18,7 +18,7 @@
 #ifndef PENSTOCK_EXAMPLES_ATTENTION_BACKWARD_KERNEL_H
 #define PENSTOCK_EXAMPLES_ATTENTION_BACKWARD_KERNEL_H
 
-#include <penstock/penstock.h>
+#include <penstock/tune.h>
 
 namespace examples {
 using namespace penstock;
@@ -96,6 +96,13 @@ struct AttentionBackward {
     }
     b.copy(dk, dK.at(h, n0, 0));
     b.copy(dv, dV.at(h, n0, 0));
+  }
+
+  static auto space() {
+    return Space<AttentionBackward>()
+        .over(&AttentionBackward::block_m, {32, 64})
+        .over(&AttentionBackward::block_n, {32, 64})
+        .over(&AttentionBackward::stages, {2, 3});
   }
 };
 

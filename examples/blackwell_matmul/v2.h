@@ -48,7 +48,7 @@ struct MatmulV2 {
       for (int i = 0; i < stages - 1; ++i)
         b.when(tiles > i, [&] { load(Index(i), Index(i)); });
       for (Index k : b.range(0, tiles, 1, {.unroll = stages})) {
-        // The slot that the previous product has freed.
+        // Refill the slot of the previous MMA.
         b.when(k + (stages - 1) < tiles,
                [&] { load(k + (stages - 1), (Scalar<int>(slot) + (stages - 1)) % stages); });
         b.mbarrier.wait(loaded[slot], load_phase);

@@ -98,7 +98,7 @@ struct MatmulV5 {
         mma_pipe.producer_advance();
       });
     });
-    b.warp(6, [&] { // asks for work
+    b.warp(6, [&] { // requests work
       Var<unsigned> free_phase(b, mbarrier::producer_phase), phase(b, 0);
       Var<bool> busy(b, true);
       b.loop_while([&] { return Bool(busy); },

@@ -16,7 +16,7 @@
 #ifndef PENSTOCK_EXAMPLES_CONVOLUTION_KERNEL_H
 #define PENSTOCK_EXAMPLES_CONVOLUTION_KERNEL_H
 
-#include <penstock/penstock.h>
+#include <penstock/tune.h>
 
 namespace examples {
 using namespace penstock;
@@ -47,6 +47,13 @@ struct Convolution {
       b.gemm(as_matrix(Xs), transposed(Fs), as_matrix(acc));
     }
     b.copy(acc, Y.at(image, y0, x0, n0));
+  }
+
+  static auto space() {
+    return Space<Convolution>()
+        .over(&Convolution::block_h, {4, 8, 16})
+        .over(&Convolution::block_n, {64, 128, 256})
+        .over(&Convolution::stages, {2, 3, 4});
   }
 };
 

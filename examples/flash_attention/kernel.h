@@ -14,7 +14,7 @@
 #ifndef PENSTOCK_EXAMPLES_FLASH_ATTENTION_KERNEL_H
 #define PENSTOCK_EXAMPLES_FLASH_ATTENTION_KERNEL_H
 
-#include <penstock/penstock.h>
+#include <penstock/tune.h>
 
 namespace examples {
 using namespace penstock;
@@ -90,6 +90,13 @@ struct FlashAttention {
     // Without any key there is nothing to attend to, and the result is zero.
     b.set(out, where(broadcast_rows(sum) > 0, out / broadcast_rows(sum), 0));
     b.copy(out, O.at(h, m0, 0));
+  }
+
+  static auto space() {
+    return Space<FlashAttention>()
+        .over(&FlashAttention::block_m, {64, 128, 256})
+        .over(&FlashAttention::block_n, {32, 64, 128})
+        .over(&FlashAttention::stages, {2, 3});
   }
 };
 

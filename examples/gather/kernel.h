@@ -12,7 +12,7 @@
 #ifndef PENSTOCK_EXAMPLES_GATHER_KERNEL_H
 #define PENSTOCK_EXAMPLES_GATHER_KERNEL_H
 
-#include <penstock/penstock.h>
+#include <penstock/tune.h>
 
 namespace examples {
 using namespace penstock;
@@ -39,6 +39,12 @@ struct Gather {
     auto id = cast<index_t>(broadcast_rows(ids)); // ids outside of Ids were read as zero
     b.set(y, Table.gather(id, where(column < D, column, 0)));
     b.copy(y, Y.at(m0, n0));
+  }
+
+  static auto space() {
+    return Space<Gather>()
+        .over(&Gather::block_m, {16, 32, 64})
+        .over(&Gather::block_n, {32, 64, 128});
   }
 };
 

@@ -15,7 +15,7 @@
 #ifndef PENSTOCK_EXAMPLES_GROUPED_MATMUL_KERNEL_H
 #define PENSTOCK_EXAMPLES_GROUPED_MATMUL_KERNEL_H
 
-#include <penstock/penstock.h>
+#include <penstock/tune.h>
 
 namespace examples {
 using namespace penstock;
@@ -74,6 +74,13 @@ struct GroupedMatmul {
                [&] { b.store(C.at(row0 + i, bn * block_n + j), cast<f16>(b.load(acc, i, j))); });
       });
     });
+  }
+
+  static auto space() {
+    return Space<GroupedMatmul>()
+        .over(&GroupedMatmul::block_m, {64, 128})
+        .over(&GroupedMatmul::block_n, {64, 128, 256})
+        .over(&GroupedMatmul::stages, {2, 3, 4});
   }
 };
 

@@ -12,7 +12,7 @@
 #ifndef PENSTOCK_EXAMPLES_HISTOGRAM_KERNEL_H
 #define PENSTOCK_EXAMPLES_HISTOGRAM_KERNEL_H
 
-#include <penstock/penstock.h>
+#include <penstock/tune.h>
 
 namespace examples {
 using namespace penstock;
@@ -46,6 +46,8 @@ struct Histogram {
       b.when(j < B && count != 0, [&] { b.atomic(Add, Counts.at(j), count); });
     });
   }
+
+  static auto space() { return Space<Histogram>().over(&Histogram::block, {256, 1024, 4096}); }
 };
 
 } // namespace examples

@@ -56,7 +56,7 @@ struct Matmul {
       }
     });
     b.warps(4, 4 * consumers, [&] {
-      b.fill(acc, 0); // and so an empty product is zero
+      b.fill(acc, 0); // also the result if K is 0
       PipelineState state = pipe.consumer_state(), release = state.clone();
       Var<bool> token(b, false); // of the next slot: it is known to be full
       for (Index k : b.range(tiles)) {

@@ -7,7 +7,7 @@
 #ifndef PENSTOCK_EXAMPLES_INT4_MATMUL_KERNEL_H
 #define PENSTOCK_EXAMPLES_INT4_MATMUL_KERNEL_H
 
-#include <penstock/penstock.h>
+#include <penstock/tune.h>
 
 namespace examples {
 using namespace penstock;
@@ -48,6 +48,13 @@ struct Int4Matmul {
     }
     b.copy(acc, Ys);
     b.copy(transposed(Ys), y.at(bm * block_m, bn * block_n));
+  }
+
+  static auto space() {
+    return Space<Int4Matmul>()
+        .over(&Int4Matmul::block_m, {64, 128})
+        .over(&Int4Matmul::block_n, {64, 128})
+        .over(&Int4Matmul::stages, {2, 3, 4});
   }
 };
 

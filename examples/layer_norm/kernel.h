@@ -12,7 +12,7 @@
 #ifndef PENSTOCK_EXAMPLES_LAYER_NORM_KERNEL_H
 #define PENSTOCK_EXAMPLES_LAYER_NORM_KERNEL_H
 
-#include <penstock/penstock.h>
+#include <penstock/tune.h>
 
 namespace examples {
 using namespace penstock;
@@ -62,6 +62,12 @@ struct LayerNorm {
                    broadcast_cols(h));
       b.copy(x, Y.at(m0, n * block_n)); // rounds to bf16
     }
+  }
+
+  static auto space() {
+    return Space<LayerNorm>()
+        .over(&LayerNorm::block_m, {4, 8, 16, 32})
+        .over(&LayerNorm::block_n, {64, 128, 256});
   }
 };
 

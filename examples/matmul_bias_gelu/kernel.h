@@ -13,7 +13,7 @@
 #ifndef PENSTOCK_EXAMPLES_MATMUL_BIAS_GELU_KERNEL_H
 #define PENSTOCK_EXAMPLES_MATMUL_BIAS_GELU_KERNEL_H
 
-#include <penstock/penstock.h>
+#include <penstock/tune.h>
 
 namespace examples {
 using namespace penstock;
@@ -51,6 +51,13 @@ struct MatmulBiasGelu {
     b.set(acc, acc + broadcast_cols(bs));
     b.set(acc, acc * 0.5f * (erf(acc * rootHalf) + 1));
     b.copy(acc, C.at(m0, n0)); // rounds to f16, and clips at the edges
+  }
+
+  static auto space() {
+    return Space<MatmulBiasGelu>()
+        .over(&MatmulBiasGelu::block_m, {64, 128})
+        .over(&MatmulBiasGelu::block_n, {64, 128, 256})
+        .over(&MatmulBiasGelu::stages, {2, 3, 4});
   }
 };
 

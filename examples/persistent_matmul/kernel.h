@@ -12,7 +12,7 @@
 #ifndef EXAMPLES_PERSISTENT_MATMUL_KERNEL_H
 #define EXAMPLES_PERSISTENT_MATMUL_KERNEL_H
 
-#include <penstock/penstock.h>
+#include <penstock/tune.h>
 
 namespace examples {
 using namespace penstock;
@@ -43,6 +43,13 @@ struct PersistentMatmul {
       }
       b.copy(acc, C.at(m0, n0)); // under the next tile's loads and products
     }
+  }
+
+  static auto space() {
+    return Space<PersistentMatmul>()
+        .over(&PersistentMatmul::block_m, {64, 128})
+        .over(&PersistentMatmul::block_n, {64, 128, 256})
+        .over(&PersistentMatmul::stages, {3, 4, 5});
   }
 };
 

@@ -12,7 +12,7 @@
 #ifndef PENSTOCK_EXAMPLES_ROW_SOFTMAX_KERNEL_H
 #define PENSTOCK_EXAMPLES_ROW_SOFTMAX_KERNEL_H
 
-#include <penstock/penstock.h>
+#include <penstock/tune.h>
 
 namespace examples {
 using namespace penstock;
@@ -57,6 +57,14 @@ struct RowSoftmax {
       b.set(x, exp(x - broadcast_rows(top)) * broadcast_rows(sum));
       b.copy(x, Y.at(m0, n * block_n)); // clipped at both edges
     }
+  }
+
+  // One row or a few for each thread of a warp, and pieces that stay in registers.
+  static auto space() {
+    return Space<RowSoftmax>()
+        .over(&RowSoftmax::block_m, {4, 8, 16, 32})
+        .over(&RowSoftmax::block_n, {64, 128, 256})
+        .classes("M:log2, N:log2");
   }
 };
 

@@ -7,7 +7,7 @@
 #ifndef PENSTOCK_EXAMPLES_SCALED_MATMUL_KERNEL_H
 #define PENSTOCK_EXAMPLES_SCALED_MATMUL_KERNEL_H
 
-#include <penstock/penstock.h>
+#include <penstock/tune.h>
 
 namespace examples {
 using namespace penstock;
@@ -55,6 +55,11 @@ template <class T, class S, class U = T> struct ScaledMatmul {
       b.gemm(As, transposed(Bs), acc, {.scale_a = SA, .scale_b = SB});
     }
     b.copy(acc, C.at(bm * block_m, bn * block_n));
+  }
+
+  static auto space() {
+    using K = ScaledMatmul;
+    return Space<K>().over(&K::block_n, {128, 256}).over(&K::stages, {2, 3});
   }
 };
 

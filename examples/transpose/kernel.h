@@ -7,7 +7,7 @@
 #ifndef PENSTOCK_EXAMPLES_TRANSPOSE_KERNEL_H
 #define PENSTOCK_EXAMPLES_TRANSPOSE_KERNEL_H
 
-#include <penstock/penstock.h>
+#include <penstock/tune.h>
 
 namespace examples {
 using namespace penstock;
@@ -27,6 +27,12 @@ struct Transpose {
     auto tile = b.shared<f32>(block_m, block_n);
     b.copy(X.at(m0, n0), tile);
     b.copy(transposed(tile), Y.at(n0, m0)); // clipped at both edges
+  }
+
+  static auto space() {
+    return Space<Transpose>()
+        .over(&Transpose::block_m, {16, 32, 64})
+        .over(&Transpose::block_n, {16, 32, 64});
   }
 };
 

@@ -12,7 +12,7 @@
 #ifndef PENSTOCK_EXAMPLES_VECTOR_ADD_KERNEL_H
 #define PENSTOCK_EXAMPLES_VECTOR_ADD_KERNEL_H
 
-#include <penstock/penstock.h>
+#include <penstock/tune.h>
 
 namespace examples {
 using namespace penstock;
@@ -46,6 +46,8 @@ struct VectorAdd {
     // Writing outside of the tensor does nothing: the copy is clipped.
     blk.copy(x, c.at(i * block));
   }
+
+  static auto space() { return Space<VectorAdd>().over(&VectorAdd::block, {256, 1024, 4096}); }
 };
 
 } // namespace examples

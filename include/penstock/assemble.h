@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An extra header. CUDA's assembler, ptxas, is run as a process where it is
-// installed: $PENSTOCK_PTXAS, $CUDA_HOME/bin, $CUDA_PATH/bin, the search path, or
+// An extra header. Runs CUDA's assembler, ptxas, as a process. It is looked up in
+// $PENSTOCK_PTXAS, $CUDA_HOME/bin, $CUDA_PATH/bin, the search path, and
 // /usr/local/cuda/bin.
 //
 //===----------------------------------------------------------------------===//

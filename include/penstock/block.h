@@ -7,8 +7,8 @@
 //
 // A kernel function runs once, to record its operations. A range-for over
 // `b.range(..)` or `b.pipelined(..)` runs its body once, with a symbolic index;
-// every other scope takes a lambda. A condition that is only known when the
-// kernel runs is `b.when(..)`; a plain `if` is a choice at compile time.
+// every other scope takes a lambda. `b.when(..)` tests a run-time condition; a
+// plain `if` is evaluated during recording.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_BLOCK_H
@@ -27,24 +27,26 @@ namespace penstock {
 struct Swizzle {
   int64_t group = detail::noSwizzle;
 };
+/// Returns a rasterization in groups of \p group columns, for the last argument of Block::grid().
+/// Blocks that run together then share rows and columns of the operands in the L2 cache.
 inline Swizzle swizzled(int64_t group) { return {group}; }
 /// Preferences for the blocks of a tile program. Results do not depend on them.
 struct Preferences {
   /// Blocks of a cluster along each extent of the grid, e.g. {2, 1}; empty: no clusters. Blocks
-  /// of a cluster divide the copies that they have in common. Hopper and Blackwell.
+  /// of a cluster divide their common copies, and TMA multicasts them. Hopper and Blackwell.
   std::vector<int64_t> cluster = {};
-  /// The two blocks of a cluster, along the first extent if none is given, multiply as one.
-  /// Blackwell.
+  /// Executes MMAs on CTA pairs: the two blocks of a cluster, along the first extent if no
+  /// cluster is given. Blackwell.
   bool pair = false;
-  /// Blocks that have finished take over others that have not started, so that the loads of one
-  /// tile run under the epilogue of another. Clusters take over clusters. Blackwell.
+  /// Cluster launch control: a finished block claims a pending one, so that loads of the next
+  /// tile overlap the epilogue of this one. Clusters claim whole clusters. Blackwell.
   bool launch_control = false;
 };
 
 enum Atomic : uint8_t { Add, AtomicMax, AtomicMin, Exchange };
 
 namespace detail {
-/// Whether a tile of T can be set to an E: an expression over T, or one over another
+/// True if a tile of T can be set to an E: an expression over T, or over another
 /// floating-point type.
 template <class T, class E>
 inline constexpr bool isSettable = std::is_convertible_v<E, ExprArg<T>> ||
@@ -53,6 +55,7 @@ inline constexpr bool isSettable = std::is_convertible_v<E, ExprArg<T>> ||
 
 class Block {
 public:
+  /// Created by the library, which calls the kernel with it.
   explicit Block(uint32_t recording) : recorder(recording) {}
   PENSTOCK_MISUSE("a block is not copied; take it by reference, `Block &b`") Block(const Block &);
   Block &operator=(const Block &) = delete;
@@ -62,6 +65,8 @@ public:
   //===------------------------------------------------------------------===//
 
   using Arg = detail::IndexArg;
+  /// Sets the number of blocks in up to three dimensions, and returns the position of this block.
+  /// A kernel calls it once.
   Index grid(Arg x, Loc at = here()) {
     detail::Ref extents[] = {x.ref}, out[1];
     detail::grid(extents, detail::noSwizzle, out, within(at));
@@ -77,8 +82,8 @@ public:
     detail::grid(extents, detail::noSwizzle, out, within(at));
     return {Index(out[0]), Index(out[1]), Index(out[2])};
   }
-  /// States preferences for the blocks of the grid, after grid(). `penstock explain` says what
-  /// became of them.
+  /// States preferences for the blocks of the grid, after grid(). `penstock explain` reports
+  /// those that were not met.
   void prefer(const Preferences &o, Loc at = here()) {
     detail::prefer(o.cluster, o.pair, o.launch_control, within(at));
   }
@@ -87,6 +92,8 @@ public:
   // Storage
   //===------------------------------------------------------------------===//
 
+  /// Allocates a tile of one to four dimensions that all threads of the block share. In a pipelined
+  /// loop, the compiler makes it a ring of slots.
   template <class T> Tile<T, 1> shared(int64_t a, TileOptions o = {}, Loc at = here()) {
     return make<T, 1>(detail::Space::Shared, {a}, o, at);
   }
@@ -102,6 +109,8 @@ public:
                     Loc at = here()) {
     return make<T, 4>(detail::Space::Shared, {a, b, c, d}, o, at);
   }
+  /// Allocates a tile in memory that the compiler chooses: on a GPU, the registers of the block's
+  /// threads, or tensor memory if the tensor core accumulates in the tile.
   template <class T> Tile<T, 1> local(int64_t a, TileOptions o = {}, Loc at = here()) {
     return make<T, 1>(detail::Space::Local, {a}, o, at);
   }
@@ -122,6 +131,9 @@ public:
   // Operations on tiles
   //===------------------------------------------------------------------===//
 
+  /// Copies a tensor slice to a tile, a tile to a tensor slice, or a tile to a tile. Elements
+  /// outside of the tensor are read as CopyOptions::fill and not written. Floating-point types
+  /// convert.
   template <class T, int RT, Access A, class U, int R>
   void copy(const TensorSlice<T, RT, A> &source, const Tile<U, R> &target, CopyOptions o = {},
             Loc at = here()) {
@@ -161,6 +173,7 @@ public:
     detail::copy(arguments, within(at));
   }
 
+  /// Sets all elements of a tile to one value.
   template <class T, int R>
   void fill(const Tile<T, R> &tile, std::type_identity_t<detail::ScalarParameter<T>> value,
             Loc at = here()) {
@@ -197,6 +210,7 @@ public:
     detail::unpack(packed.ref, detail::ElementOf<P>::value, values.ref, within(at));
   }
 
+  /// Reduces a tile along dimension \p dim with Sum, Prod, Max or Min.
   template <class T, int R, class U>
   void reduce(Reduction kind, const Tile<T, R> &source, int dim, const Tile<U, R - 1> &target,
               ReduceOptions o = {}, Loc at = here()) {
@@ -229,12 +243,14 @@ public:
   // Single elements
   //===------------------------------------------------------------------===//
 
+  /// Stores one element of a tensor or tile.
   template <class T, int R, Access A>
   void store(const TensorSlice<T, R, A> &slice,
              std::type_identity_t<detail::ScalarParameter<T>> value, Loc at = here()) {
     static_assert(A != Access::In, "this tensor is an In<..>: it is only read");
     detail::store(value.ref, slice.tensor, slice.offsets, within(at));
   }
+  /// Loads one element of a tile.
   template <class T> Scalar<T> load(const Tile<T, 1> &tile, Arg i, Loc at = here()) {
     detail::Ref indices[] = {i.ref};
     return Scalar<T>(detail::load(tile.ref, indices, within(at)));
@@ -280,6 +296,8 @@ public:
   // Loops, conditions, statements
   //===------------------------------------------------------------------===//
 
+  /// Loop over [0, end), or [begin, end) in steps, for a range-based `for`. The body is recorded
+  /// once.
   detail::LoopRange range(Arg end, RangeOptions o = {}, Loc at = here()) {
     return loop(literal(0, at), end.ref, literal(1, at), o.unroll, at);
   }
@@ -299,6 +317,7 @@ public:
     return detail::LoopRange(arguments, std::move(o), within(at));
   }
 
+  /// Runs \p then if a run-time condition is true, otherwise \p otherwise.
   template <class Then> void when(detail::ScalarArg<bool> condition, Then &&then, Loc at = here()) {
     detail::Scope scope = detail::openCondition(condition.ref, false, within(at));
     then();
@@ -349,11 +368,11 @@ public:
   // Kernels that overlap (LaunchOptions::overlap_previous)
   //===------------------------------------------------------------------===//
 
-  /// Waits for the end of the previous kernel of the stream and makes what it wrote
-  /// visible. Returns at once if the launch does not overlap it.
+  /// Waits until the previous kernel in the stream has completed and its writes are visible.
+  /// Returns immediately if the launch does not overlap it.
   void wait_for_previous(Loc at = here()) { detail::waitForPrevious(within(at)); }
-  /// Lets the next kernel of the stream start, if its launch overlaps this one, as soon as
-  /// all blocks have called this or have ended.
+  /// Allows the next kernel in the stream to start, if its launch overlaps this one, as soon
+  /// as all blocks have called this or exited.
   void launch_dependents(Loc at = here()) { detail::launchDependents(within(at)); }
 
   //===------------------------------------------------------------------===//
@@ -364,7 +383,7 @@ public:
   void threads(int64_t count, Loc at = here()) { detail::nv::threads(count, at); }
   /// Runs blocks as CTA pairs, on Blackwell: each block holds half of the rows of A, of
   /// the columns of B and of the rows of the result. Returns the rank of this block in
-  /// its pair. Block 0 issues the products, and copies of both arrive on its barriers.
+  /// its pair. Block 0 issues the MMAs, and copies of both arrive on its barriers.
   Index pair(Loc at = here()) { return Index(detail::nv::pair(at)); }
   /// Launches clusters of `blocks` blocks, which can access each other's barriers and
   /// shared memory. The grid must be a multiple. Returns the rank of this block.
@@ -377,6 +396,7 @@ public:
     body();
     detail::close(scope);
   }
+  /// Runs the body on one warp.
   template <class Body> void warp(int64_t number, Body &&body, Loc at = here()) {
     warps(number, 1, body, at);
   }
@@ -423,10 +443,12 @@ public:
   /// Operand of print: a scalar or a tile.
   struct Printable {
     detail::Ref ref;
+    /// Converts from a scalar, a tile or a `Var`.
     template <class T> Printable(const Scalar<T> &value) : ref(value.ref) {}
     template <class T, int R> Printable(const Tile<T, R> &value) : ref(value.ref) {}
     template <class T> Printable(const Var<T> &value) : ref(Scalar<T>(value).ref) {}
   };
+  /// Prints a text with scalars and tiles while the kernel runs, for debugging.
   void print(std::string_view text, std::initializer_list<Printable> values = {}, Loc at = here()) {
     std::vector<detail::Ref> refs;
     for (const Printable &value : values)
@@ -439,7 +461,7 @@ public:
   }
 
   /// Tags a location with this block's recording. Detects calls on a block whose
-  /// recording is over or belongs to another thread.
+  /// recording has finished or belongs to another thread.
   Loc within(Loc at) const {
     at.recorder = recorder;
     return at;

@@ -28,7 +28,7 @@ class Store;
 
 struct InspectOptions; // penstock/inspect.h
 
-/// Empty texts and lists mean the value of the environment.
+/// Empty strings and lists select the value of the environment variable.
 struct CacheOptions {
   /// $PENSTOCK_CACHE_DIR, else $XDG_CACHE_HOME/penstock, else ~/.cache/penstock.
   std::string directory = {};
@@ -38,8 +38,8 @@ struct CacheOptions {
   /// http://host/prefix or https:// (Bazel's layout), or s3://bucket/prefix;
   /// $PENSTOCK_CACHE_REMOTE.
   std::string remote = {};
-  /// Uploads what is compiled here; also on with $PENSTOCK_CACHE_REMOTE_WRITES=1. Entries are
-  /// code: only trusted machines should write.
+  /// Uploads new entries; $PENSTOCK_CACHE_REMOTE_WRITES=1 enables this, too. Entries are
+  /// executable code: only trusted machines should write.
   bool remote_writes = false;
   /// Size that pruning reduces the directory to.
   int64_t max_bytes = int64_t(2) << 30;
@@ -49,7 +49,7 @@ struct CacheOptions {
 
 /// Counts since the cache was opened.
 struct CacheStatistics {
-  uint64_t hits = 0;          ///< all of them, also those of seeds, server and memory
+  uint64_t hits = 0;          ///< all hits, including seeds, server and memory
   uint64_t memory_hits = 0;   ///< kernels that this process has compiled or loaded before
   uint64_t seed_hits = 0;     ///< read from a seed
   uint64_t remote_hits = 0;   ///< read from the server
@@ -58,31 +58,33 @@ struct CacheStatistics {
   uint64_t stored = 0;        ///< entries written to the directory
   uint64_t not_stored = 0;    ///< compiled kernels that cannot be entries
   uint64_t failed_writes = 0; ///< entries that could not be written
-  uint64_t damaged = 0;       ///< entries that were not what they should be
+  uint64_t damaged = 0;       ///< corrupt entries
   uint64_t evicted = 0;       ///< entries that pruning removed
   uint64_t bytes_read = 0;
   uint64_t bytes_written = 0;
   uint64_t remote_failures = 0; ///< requests without a usable answer
-  uint64_t uploads = 0;         ///< entries that the server took
+  uint64_t uploads = 0;         ///< entries that the server accepted
   uint64_t dropped_uploads = 0; ///< entries that were not uploaded
 };
 
 /// Copies share the cache. All functions are thread-safe, and none throws.
 class PENSTOCK_EXPORT KernelCache {
 public:
+  /// Opens a cache: a directory, seeds and servers.
   static KernelCache open(const CacheOptions &options = {});
   /// The cache that `compile` uses by default: open({}) at its first use.
   static KernelCache &process();
-  /// Stores nothing and finds nothing.
+  /// Returns a cache without entries, which stores nothing.
   static KernelCache &none();
 
   /// The directory; empty if there is none.
   std::string directory() const;
   /// Problems so far, one of each kind.
   std::vector<Diagnostic> diagnostics() const;
+  /// Returns the counters of this process.
   CacheStatistics statistics() const;
-  /// Removes entries that were not used for the longest time, until the directory is at most
-  /// max_bytes large, and abandoned temporary files.
+  /// Removes abandoned temporary files, and the least recently used entries until the directory
+  /// has at most max_bytes.
   void prune();
   /// Waits until all uploads are done or have failed.
   void flush();

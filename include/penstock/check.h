@@ -23,6 +23,7 @@ namespace penstock {
 
 /// Size, or value of a scalar argument.
 struct Number {
+  /// Converts from any C++ number.
   template <class T>
     requires std::is_arithmetic_v<T>
   constexpr Number(T number) : value(static_cast<double>(number)) {}
@@ -55,7 +56,7 @@ struct Reference {
 };
 PENSTOCK_EXPORT int registerReference(Reference);
 PENSTOCK_EXPORT int registerShapes(const char *kernel, std::vector<Shape> shapes);
-/// Text of an instruction or of its source line, and the reason why mutants of it are
+/// Text of an instruction or of its source line, and the reason why its mutants are
 /// equivalent.
 struct EquivalenceEvidence {
   const char *text, *reason;
@@ -158,7 +159,7 @@ enum class Data : uint8_t {
 };
 
 namespace detail {
-/// Begins allocations where a GPU's do: some copies by TMA need more than malloc gives.
+/// Aligns allocations as a GPU does: some TMA copies need more than malloc guarantees.
 template <class T> struct GpuAlignment {
   using value_type = T;
   static constexpr std::align_val_t alignment{256};
@@ -180,6 +181,7 @@ struct MadeArguments {
   /// Empty, or one error.
   std::vector<Diagnostic> diagnostics;
 };
+/// Makes tensors and scalars for a shape, with data that depends on the seed only.
 PENSTOCK_EXPORT MadeArguments make_arguments(const std::vector<ArgumentDescription> &descriptions,
                                              const Shape &shape, Data data, uint64_t seed);
 /// Returns element \p index of a contiguous tensor as a number.
@@ -203,7 +205,7 @@ struct CheckedCoverage;
 struct CheckOptions {
   /// Shapes to run. Empty: those of PENSTOCK_SHAPES, or a default grid: multiples of the
   /// tile sizes and others, tiny sizes, and 0, fewer than `stages` and more than twice
-  /// `stages` k tiles; sizes that are not in tiles are small.
+  /// `stages` k-tiles; untiled sizes are small.
   std::vector<Shape> shapes = {};
   /// Number of timings: eager, lazy, then random ones. In addition each warp is starved
   /// once, with the first kind of data.
@@ -303,21 +305,24 @@ CheckReport check(K kernel, Target target, const CheckOptions &options = {}, Loc
 PENSTOCK_EXPORT std::string to_text(const CheckReport &report);
 PENSTOCK_EXPORT std::string to_text(const CheckedShape &shape);
 PENSTOCK_EXPORT std::string to_text(const CheckedCoverage &coverage);
+/// Returns the last line of to_text(): numbers of kernels, runs and findings.
 PENSTOCK_EXPORT std::string summary_of(const CheckReport &report);
+/// Returns a report as JSON.
 PENSTOCK_EXPORT std::string to_json(const CheckReport &report);
+/// Returns a report as SARIF, for code review tools.
 PENSTOCK_EXPORT std::string to_sarif(const CheckReport &report);
 
 //===----------------------------------------------------------------------===//
 // Pictures
 //===----------------------------------------------------------------------===//
 
-/// Times of one block's run on the emulator, in cycles of a GPU by the timing model. The
-/// block has an SM to itself.
+/// Times of one block's run on the emulator, in cycles of the timing model. The block has
+/// an SM to itself.
 struct RunTimes {
   std::string chip;
   double cycles = 0; ///< of the whole run
-  /// Shares of a part of the SM in the middle half of the products, or of the whole run if
-  /// there are no products: the busiest quarter for issue slots and units.
+  /// Utilization of parts of the SM in the middle half of the MMAs, or in the whole run if
+  /// there are no MMAs; for issue slots and units, of the busiest quarter.
   double tensor = 0, exponentials = 0, shared = 0, issue = 0, tma = 0;
   /// Tests of barriers that no loop repeats (`try_wait`), by line.
   struct Probe {
@@ -329,7 +334,7 @@ struct RunTimes {
   /// The largest of tensor, exponentials and shared: 1 is the roofline.
   PENSTOCK_EXPORT double roofline() const;
 };
-/// One line for people.
+/// Renders the times as one line.
 PENSTOCK_EXPORT std::string to_text(const RunTimes &times);
 
 /// Timeline of one run: on the emulator, in cycles, or on the CPU, in nanoseconds.
@@ -349,14 +354,21 @@ struct DrawOptions {
 PENSTOCK_EXPORT RunPicture draw_run(const std::string &kernel, Target target, const Shape &shape,
                                     const DrawOptions &options = {});
 
-/// Draws a launch of a kernel for the CPU, the second of two: which thread ran which block when.
+/// Draws the second of two launches of a kernel on the CPU: the blocks that each thread ran.
 /// \p threads: as LaunchOptions::threads.
 PENSTOCK_EXPORT RunPicture draw_native_run(const AnyKernel &kernel, const std::string &name,
                                            const Shape &shape, int threads = 0);
 
+/// Returns a large shape that a registered kernel accepts: up to 4096 along sizes in tiles
+/// (2^24 if all tensors are vectors), the whole tile along sizes that one tile holds, 16 along the
+/// others. It is empty, with an error (PS1750), if run times depend on values of inputs. `penstock
+/// explain` predicts the run time for it if no shape is given.
+PENSTOCK_EXPORT Shape typical_shape(const std::string &kernel, const InspectOptions &options,
+                                    std::vector<Diagnostic> &diagnostics);
+
 /// Predicts the run time of a registered kernel on H100 ("sm_90a") or B200 ("sm_100a") from a
-/// run of one block's PTX on the emulator: also for kernels that predict_registered refuses,
-/// which are those of one group of warps. The text is empty if there is an error.
+/// run of one block's PTX on the emulator. Also supports non-specialized kernels, which
+/// predict_registered rejects. The text is empty if there is an error.
 PENSTOCK_EXPORT PredictedRun predict_from_run(const std::string &kernel,
                                               const std::string &architecture, const Shape &shape,
                                               const InspectOptions &options,
@@ -407,6 +419,7 @@ struct MutateReport {
   std::vector<Diagnostic> diagnostics;
   bool cancelled = false;
 
+  /// Returns the number of mutants with this fate.
   PENSTOCK_EXPORT size_t count(Mutant::Fate fate) const;
   /// Number of mutants that were run.
   PENSTOCK_EXPORT size_t tried() const;
@@ -414,8 +427,10 @@ struct MutateReport {
   PENSTOCK_EXPORT bool all_accounted_for() const;
 };
 
+/// Breaks the synchronization of a registered kernel, one instruction at a time.
 PENSTOCK_EXPORT MutateReport mutate_registered(const std::string &kernel, Target target,
                                                const MutateOptions &options = {});
+/// Mutates all registered kernels that compile for the target.
 PENSTOCK_EXPORT MutateReport mutate_all(Target target, const MutateOptions &options = {});
 /// Mutates the tile program of a registered kernel, and compares each mutant with the unchanged
 /// program, for the shapes and data of check. All run on the interpreter.

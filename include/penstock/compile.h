@@ -33,13 +33,17 @@ public:
   static Target native() { return {Kind::Native}; }
   /// Reference interpreter of tile programs. Slow; all back ends are tested against it.
   static Target interpreter() { return {Kind::Interpreter}; }
-  /// NVIDIA Hopper and Blackwell: H100, B200.
+  /// NVIDIA Hopper: H100.
   static Target sm_90a() { return {Kind::Sm90a}; }
+  /// NVIDIA Blackwell: B200.
   static Target sm_100a() { return {Kind::Sm100a}; }
-  /// NVIDIA Ampere (A100; RTX 30), Ada (RTX 40) and Blackwell of graphics cards (RTX 50).
+  /// NVIDIA Ampere: A100.
   static Target sm_80() { return {Kind::Sm80}; }
+  /// NVIDIA Ampere: RTX 30.
   static Target sm_86() { return {Kind::Sm86}; }
+  /// NVIDIA Ada: RTX 40.
   static Target sm_89() { return {Kind::Sm89}; }
+  /// NVIDIA Blackwell, consumer GPUs: RTX 50.
   static Target sm_120a() { return {Kind::Sm120a}; }
   /// Runs GPU kernels on the emulator, with all of its checks.
   Target emulated() const { return {kind, true}; }
@@ -72,13 +76,13 @@ PENSTOCK_EXPORT std::optional<Cpu> find_cpu(std::string_view name);
 /// Names of the levels that native code can use in this process, highest first.
 PENSTOCK_EXPORT std::vector<std::string> host_cpu_names();
 
-/// First- and second-level data cache of a core, in bytes.
+/// L1 data cache and L2 cache of a core, in bytes.
 struct CpuCaches {
   int64_t l1 = 0, l2 = 0;
 };
-/// Returns the caches that native code of a level is arranged for. `Host` and `Amx` have those of
-/// the host. Other levels have the same code on every processor: 32 KB and 1 MB with AVX-512, 32 KB
-/// and 256 KB with AVX2. The environment variable PENSTOCK_CACHES (`32K,1M`) replaces all of them.
+/// Returns the cache sizes for which native code of a level is blocked. `Host` and `Amx` use those
+/// of the host. Other levels have the same code on every processor: 32 KB and 1 MB with AVX-512,
+/// 32 KB and 256 KB with AVX2. The environment variable PENSTOCK_CACHES (`32K,1M`) overrides all.
 PENSTOCK_EXPORT CpuCaches cpu_caches(Cpu level = Cpu::Host);
 
 struct CompileOptions {
@@ -99,7 +103,7 @@ struct CompileOptions {
   /// Restricts native code to an instruction set; an error if the host does not have it.
   Cpu cpu = Cpu::Host;
   /// Cache of compiled kernels. Default: KernelCache::process(), in the user's cache directory;
-  /// &KernelCache::none() compiles always.
+  /// with &KernelCache::none(), every call compiles.
   KernelCache *cache = nullptr;
 };
 
@@ -116,7 +120,7 @@ struct ArgumentSpec {
 struct KernelSource {
   std::string name;
   std::string signature;
-  std::string flops; ///< of a run, from the sizes of the signature: "2*M*N*K"
+  std::string flops; ///< FLOPs of a launch, as a formula of the signature's sizes: "2*M*N*K"
   std::vector<ArgumentSpec> arguments;
   Callback<Block &, Refs> record;
   Loc at;
@@ -194,7 +198,7 @@ template <class T> struct ArgumentTraits<Scalar<T>> {
   }
 };
 
-/// Whether a type is a kernel, or the reason why it is not.
+/// Kernel property of a type, or the reason why it is not a kernel.
 enum class KernelForm { Kernel, TakesBlockByValue, TakesOtherTypes, NotAKernel };
 
 template <class F> struct CallTraits {
@@ -291,6 +295,7 @@ template <class Arguments> class KernelOf;
 /// Copies share the code. Calls are thread-safe.
 template <class... A> class KernelOf<std::tuple<A...>> {
 public:
+  /// No kernel; assign the result of compile() before a launch.
   KernelOf() = default;
   explicit KernelOf(detail::ExecutableRef code) : executable(std::move(code)) {}
 
@@ -299,6 +304,7 @@ public:
   void operator()(typename detail::ArgumentTraits<A>::Host... arguments, Loc at = here()) const {
     launch({}, arguments..., at);
   }
+  /// Runs the kernel with options, e.g. a stream. Throws Error like a call.
   void launch(const LaunchOptions &options, typename detail::ArgumentTraits<A>::Host... arguments,
               Loc at = here()) const {
     auto diagnostics = try_launch(options, arguments..., at);
@@ -314,9 +320,11 @@ public:
     return detail::launch(executable.get(), packed, options, at);
   }
 
-  /// Tile program, LLVM IR and assembly of the kernel.
+  /// Returns the tile program.
   std::string tile_program() const { return detail::text(executable.get(), detail::Form::Tile); }
+  /// Returns the LLVM IR of native code.
   std::string llvm_ir() const { return detail::text(executable.get(), detail::Form::LLVM); }
+  /// Returns the assembly of native code.
   std::string assembly() const { return detail::text(executable.get(), detail::Form::Assembly); }
 
   /// PTX of a GPU kernel.
@@ -341,9 +349,11 @@ template <class K> using Kernel = KernelOf<typename detail::FunctionTraits<K>::A
 template <class K> struct Compiled {
   Kernel<K> kernel;
   std::vector<Diagnostic> diagnostics;
+  /// Returns whether there is a kernel.
   explicit operator bool() const { return bool(kernel.executable); }
 };
 
+/// Like compile, but returns errors instead of throwing them.
 template <class K>
   requires(detail::formOf<K> == detail::KernelForm::Kernel)
 Compiled<K> try_compile(K kernel, Target target, CompileOptions options = {}, Loc at = here()) {

@@ -28,6 +28,7 @@ struct SourceLocation {
   uint32_t line = 0;
   uint32_t column = 0;
 
+  /// Returns whether the location names a file.
   bool known() const { return !file.empty(); }
   friend bool operator==(const SourceLocation &, const SourceLocation &) = default;
 };
@@ -70,9 +71,12 @@ PENSTOCK_EXPORT std::string to_json(const std::vector<Diagnostic> &diagnostics);
 /// The only exception type of this library. what() is the rendered text.
 class PENSTOCK_EXPORT Error : public std::exception {
 public:
+  /// Wraps diagnostics, so that programs can report their errors in the same way.
   explicit Error(std::vector<Diagnostic> diagnostics);
   ~Error() override;
+  /// Returns all diagnostics as text.
   const char *what() const noexcept override { return text.c_str(); }
+  /// Returns the diagnostics.
   const std::vector<Diagnostic> &diagnostics() const { return all; }
 
 private:

@@ -49,7 +49,7 @@ std::vector<Diagnostic> try_view(const DLTensor &tensor, TensorView<T, R> &resul
     return diagnostics;
   result.on_gpu = tensor.device.device_type == kDLCUDA;
   result.data = reinterpret_cast<T *>(static_cast<char *>(tensor.data) + tensor.byte_offset);
-  uint64_t dense = 1; // wraps if the sizes are absurd; the launch refuses them
+  uint64_t dense = 1; // wraps if the sizes are absurd; the launch rejects them
   for (int d = R; d-- > 0;) {
     result.sizes[d] = tensor.shape[d];
     // Tensors without strides are dense, the last dimension fastest.

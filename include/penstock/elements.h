@@ -7,7 +7,7 @@
 //
 // The narrow floating-point types as host types: they hold bits, convert to and
 // from float with rounding to nearest even, and name element types in
-// `In<f16, 2>`. Wider types are C++'s own under short names.
+// `In<f16, 2>`. Wider types are aliases of C++ types.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_ELEMENTS_H
@@ -119,8 +119,8 @@ template <int ExponentBits, int MantissaBits, bool Finite> struct Format {
 
 /// Powers of two from 2^-127 to 2^127, and NaN (255). No sign, no zero, no infinity.
 struct PowerFormat {
-  /// Rounds the magnitude to the nearest power of two, upward from the middle; zero becomes 2^-127,
-  /// infinity NaN. PyTorch's float8_e8m0fnu converts the same way.
+  /// Rounds the magnitude to the nearest power of two, ties upward; zero becomes 2^-127, infinity
+  /// becomes NaN. PyTorch's float8_e8m0fnu converts the same way.
   static uint32_t fromFloat(float value) {
     uint32_t in = bits<uint32_t>(value) & 0x7fffffffu, exponent = in >> 23;
     if (exponent == 255)
@@ -167,14 +167,17 @@ struct f8e8m0 : detail::Narrow<uint8_t, detail::PowerFormat> {
 struct f4e2m1x2 {
   uint8_t raw = 0;
 
+  /// Two zeros, or two numbers that are rounded to f4e2m1.
   f4e2m1x2() = default;
   f4e2m1x2(float low, float high)
       : raw(static_cast<uint8_t>(fromFloat(low) | fromFloat(high) << 4)) {}
+  /// Returns the first value.
   float low() const { return toFloat(raw & 15u); }
+  /// Returns the second value.
   float high() const { return toFloat(raw >> 4); }
 
 private:
-  /// To nearest even; beyond 6, and for NaN, the largest magnitude.
+  /// Rounds to nearest even; saturates beyond 6, and converts NaN to the largest magnitude.
   static uint32_t fromFloat(float value) {
     using Format = detail::Format<2, 1, false>;
     uint32_t in = detail::bits<uint32_t>(value), sign = in >> 31 << 3;
@@ -195,9 +198,11 @@ struct i4x2 {
   uint8_t raw = 0;
 
   i4x2() = default;
-  /// Values are -8 to 7; of others the low four bits are kept.
+  /// Stores values from -8 to 7; of other values, the low four bits.
   i4x2(int low, int high) : raw(static_cast<uint8_t>((low & 15) | (high & 15) << 4)) {}
+  /// Returns the first value.
   int low() const { return ((raw & 15) ^ 8) - 8; }
+  /// Returns the second value.
   int high() const { return ((raw >> 4) ^ 8) - 8; }
 };
 
@@ -210,7 +215,7 @@ template <int ExponentBits, int MantissaBits> struct SixBitFormat {
   static constexpr float smallest = 1.0f / float(1 << (bias + MantissaBits - 1));
   static constexpr uint32_t largestBits = 31;
 
-  /// To nearest even; beyond the largest magnitude, and for NaN, the largest.
+  /// Rounds to nearest even; saturates, and converts NaN to the largest magnitude.
   static uint32_t fromFloat(float value) {
     uint32_t in = bits<uint32_t>(value), sign = in >> 31 << 5;
     float magnitude = bits<float>(in & 0x7fffffffu);
@@ -256,7 +261,8 @@ template <class P> float packed_value(const P *row, int64_t index) {
   uint32_t word = first[0].raw | uint32_t(first[1].raw) << 8 | uint32_t(first[2].raw) << 16;
   return P::Format::toFloat(word >> (6 * (index % 4)) & 63u);
 }
-/// Sets it, rounded to nearest even; beyond the largest magnitude, and for NaN, to the largest.
+/// Sets a value of a row, rounded to nearest even; saturates, and converts NaN to the largest
+/// magnitude.
 template <class P> void set_packed_value(P *row, int64_t index, float value) {
   P *first = row + index / 4 * 3;
   for (int bit = 0, at = int(6 * (index % 4)); bit < 6; ++bit, ++at) {
@@ -318,7 +324,7 @@ inline constexpr bool isInteger =
 template <class T>
 inline constexpr bool isSixBit =
     std::is_same_v<T, f6e2m3_packed> || std::is_same_v<T, f6e3m2_packed>;
-/// True for bytes of values of fewer bits.
+/// True for bytes that pack values of fewer than 8 bits.
 template <class T>
 inline constexpr bool isPacked =
     std::is_same_v<T, f4e2m1x2> || std::is_same_v<T, i4x2> || isSixBit<T>;

@@ -12,7 +12,7 @@
 //     auto matmul = compile(Matmul{}, device.target());
 //     matmul.launch({.stream = stream}, view(a, {M, K}), view(b, {N, K}), view(c, {M, N}));
 //
-// Views are of device memory: of this header, of CUDA, or of a framework.
+// Views refer to device memory: from this header, from CUDA, or from a framework.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_GPU_H
@@ -25,18 +25,21 @@ namespace penstock::gpu {
 /// A GPU, by its number in CUDA.
 class PENSTOCK_EXPORT Device {
 public:
+  /// The GPU with this number, as CUDA counts them.
   constexpr explicit Device(int ordinal) : ordinal(ordinal) {}
 
+  /// Returns the number.
   constexpr int number() const { return ordinal; }
-  /// The target to compile for. Throws Error if kernels cannot be compiled for this GPU.
+  /// Returns the target to compile for. Throws Error if kernels cannot be compiled for this GPU.
   Target target(Loc at = here()) const;
-  /// The driver's name of it. Throws Error if there is no such GPU.
+  /// Returns the driver's name of the GPU. Throws Error if there is no such GPU.
   std::string name(Loc at = here()) const;
   /// Peak of the tensor cores for f16 in FLOP/s, and of the memory in bytes/s, from the
   /// clocks that the driver reports. 0 if it does not.
   double peak_flops(Loc at = here()) const;
+  /// Returns the bandwidth of the memory in bytes per second.
   double peak_bandwidth(Loc at = here()) const;
-  /// Whether it is the emulator's. Times of emulated GPUs mean nothing.
+  /// Returns whether the GPU is emulated. Times of emulated GPUs are meaningless.
   bool emulated(Loc at = here()) const;
 
 private:
@@ -49,10 +52,10 @@ PENSTOCK_EXPORT int count();
 /// no GPU.
 PENSTOCK_EXPORT Device current(Loc at = here());
 
-/// Waits for a stream and returns what went wrong on it since the last call: faults of
-/// kernels, and errors that ended them. No stream: waits for CUDA's default stream.
+/// Waits for a stream and returns the faults and errors of its kernels since the last call.
+/// No stream: waits for CUDA's default stream.
 PENSTOCK_EXPORT std::vector<Diagnostic> try_synchronize(Stream stream = {}, Loc at = here());
-/// Throws them as Error.
+/// Like try_synchronize, but throws Error.
 PENSTOCK_EXPORT void synchronize(Stream stream = {}, Loc at = here());
 
 /// Seconds between two events around \p work, which launches on \p stream. Throws Error.
@@ -73,16 +76,18 @@ load(std::string_view artifact, penstock::detail::List<const penstock::detail::A
      Loc at);
 } // namespace detail
 
-/// Memory on a GPU for \p count elements, for programs without an allocator of their own.
-/// Functions throw Error.
+/// Memory on a GPU for \p count elements, for programs without a GPU allocator. Functions
+/// throw Error.
 template <class T> class Memory {
 public:
+  /// Allocates \p count elements on a GPU.
   explicit Memory(size_t count, Device device = current(), Loc at = here())
       : first(static_cast<T *>(detail::allocate(count * sizeof(T), device.number(), at))),
         elements(count), ordinal(device.number()) {}
   Memory(Memory &&other) noexcept
       : first(std::exchange(other.first, nullptr)), elements(std::exchange(other.elements, 0)),
         ordinal(other.ordinal) {}
+  /// Frees the elements, and takes ownership of another object's.
   Memory &operator=(Memory &&other) noexcept {
     std::swap(first, other.first);
     std::swap(elements, other.elements);
@@ -94,11 +99,13 @@ public:
 
   /// The address on the GPU; the host cannot access it.
   T *data() const { return first; }
+  /// Returns the number of elements.
   size_t size() const { return elements; }
   /// Copies all elements from or to the host and waits for it.
   void upload(const T *from, Loc at = here()) {
     detail::upload(first, from, elements * sizeof(T), ordinal, at);
   }
+  /// Copies all elements to the host and waits for it.
   void download(T *to, Loc at = here()) const {
     detail::download(to, first, elements * sizeof(T), ordinal, at);
   }
@@ -119,6 +126,7 @@ template <class K> Compiled<K> try_load(std::string_view artifact, Loc at = here
   auto result = detail::load(artifact, specs, at);
   return {Kernel<K>(std::move(result.executable)), std::move(result.diagnostics)};
 }
+/// Like try_load, but throws Error.
 template <class K> Kernel<K> load(std::string_view artifact, Loc at = here()) {
   Compiled<K> result = try_load<K>(artifact, at);
   if (!result)

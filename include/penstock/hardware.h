@@ -7,7 +7,7 @@
 //
 // The types of `b.mbarrier`, `b.named_barrier`, `b.tma`, `b.tcgen05`, `b.wgmma`,
 // `b.cp_async`, `b.registers` and `b.fence`. Each call is one operation of the `nv`
-// dialect; docs/reference/explicit.md describes who executes it and how it completes.
+// dialect; docs/reference/explicit.md lists its executing threads and its completion.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_HARDWARE_H
@@ -93,7 +93,7 @@ PENSTOCK_EXPORT void openWhileBody(Scope, Ref condition, Loc);
 PENSTOCK_EXPORT Ref allocateTensor(Element, Ints shape, Loc);
 PENSTOCK_EXPORT void deallocateTensor(Ref, Loc);
 PENSTOCK_EXPORT void mma(bool blackwell, Ref a, Ref b, Ref acc, Ref accumulate, Loc);
-/// The elements tell packed ones from bytes.
+/// The element types distinguish packed elements from bytes.
 PENSTOCK_EXPORT void scaledMma(Ref a, Ref b, Ref acc, Ref scaleA, Ref scaleB, Element elementA,
                                Element elementB, Ref accumulate, Loc);
 PENSTOCK_EXPORT void commit(BarrierRef, Ref multicast, Loc);
@@ -111,8 +111,10 @@ struct Barrier {
 /// Array of mbarriers, e.g. one per slot of a ring.
 class Barriers {
 public:
+  /// No barriers; BarrierCalls::alloc() makes some.
   Barriers() = default;
   explicit Barriers(detail::Ref made) : ref(made) {}
+  /// Returns the barrier of one slot.
   Barrier operator[](detail::IndexArg index) const { return {{ref, index.ref}}; }
   detail::Ref ref;
 };
@@ -143,9 +145,9 @@ struct TmaLoadOptions {
   /// Multicasts the box to the same tile and barrier of all these blocks.
   BlockMask multicast = {};
   Cache cache = NoHint;
-  /// Pads packed values so that 16 of them take 16 bytes, as tcgen05.mma reads values of 6 bits,
-  /// and of 4 bits beside others. The tile has a byte for each value; barriers count bytes of
-  /// values.
+  /// Pads packed values so that 16 of them take 16 bytes, as tcgen05.mma reads 6-bit values, and
+  /// 4-bit values if the other operand has another type. The tile has a byte for each value;
+  /// barriers count unpadded bytes.
   bool padded = false;
 };
 struct TmaStoreOptions {
@@ -154,7 +156,7 @@ struct TmaStoreOptions {
 struct AsyncCopyOptions {
   /// Bytes per copy instruction: 16, 8 or 4. Rows must be a multiple.
   int64_t bytes = 16;
-  /// Caches in L1, too. Copies of 8 and 4 bytes always do.
+  /// Also caches in L1, as copies of 8 and 4 bytes always do.
   bool l1 = false;
 };
 struct CommitOptions {
@@ -172,13 +174,12 @@ struct MmaOptions {
 struct TensorMmaOptions {
   /// Adds to the accumulator instead of overwriting it.
   detail::ScalarArg<bool> accumulate = true;
-  /// Scales of the operands, in TMEM: products of f8 and f4e2m1x2 are
-  /// (a * scale_a) * (b * scale_b).
+  /// Scales of f8 and f4e2m1x2 operands, in TMEM: the MMA adds (a * scale_a) * (b * scale_b).
   Scales scale_a = {}, scale_b = {};
 };
 
 namespace mbarrier {
-/// Initial phases of waits. The producer's first wait for an empty slot returns at once;
+/// Initial phases of waits. The producer's first wait for an empty slot returns immediately;
 /// the consumer's first wait blocks until the slot is full.
 inline constexpr uint32_t producer_phase = 1;
 inline constexpr uint32_t consumer_phase = 0;
@@ -186,7 +187,7 @@ inline constexpr uint32_t consumer_phase = 0;
 
 namespace detail {
 
-/// Checks which packed operands a product takes.
+/// Checks the packed operands of an MMA.
 template <class A, class B> constexpr void checkMultiplied() {
   static_assert(!std::is_same_v<A, i4x2> && !std::is_same_v<B, i4x2>,
                 "i4x2 is not multiplied as it is; unpack it with b.unpack(packed, values)");
@@ -196,7 +197,7 @@ template <class A, class B> constexpr void checkMultiplied() {
 
 struct BarrierCalls {
   /// Allocates `count` barriers that complete a phase after `arrivals` arrivals. Messages name them
-  /// after the variable on the line of `at`. A class that passes on its caller's line names the
+  /// after the variable on the line of `at`. A class that forwards its caller's location names the
   /// `part` of the object: "ring.full" for `Ring ring(b, ..)` and part "full".
   Barriers alloc(int64_t count, int64_t arrivals = 1, Loc at = here(),
                  const char *part = nullptr) const {
@@ -218,6 +219,7 @@ struct BarrierCalls {
                      Loc at = here()) const {
     nv::arrive(barrier.ref, bytes.ref, o.cta ? o.cta->ref : Ref(), {o.sem, o.scope}, at);
   }
+  /// Blocks until the phase with this parity has completed.
   void wait(Barrier barrier, ScalarArg<uint32_t> phase, BarrierWaitOptions o = {},
             Loc at = here()) const {
     nv::wait(barrier.ref, phase.ref, {o.sem, o.scope}, at);
@@ -250,13 +252,16 @@ struct NamedBarrierCalls {
 
 /// Register reallocation between warpgroups (`setmaxnreg`).
 struct RegisterCalls {
-  /// Increases the registers per thread to `count`; waits until others have released enough.
+  /// Increases the registers per thread to `count`; waits until other warpgroups have released
+  /// enough.
   void request(int64_t count, Loc at = here()) const { nv::registers(count, true, at); }
   /// Decreases the registers per thread to `count`.
   void release(int64_t count, Loc at = here()) const { nv::registers(count, false, at); }
 };
 
 struct TmaCalls {
+  /// Copies a box of a tensor to a shared tile by TMA. One thread issues it; its bytes complete on
+  /// the barrier, which must expect them.
   template <class T, int RT, Access A, int R>
   void load(const TensorSlice<T, RT, A> &source, const Tile<T, R> &target, Barrier barrier,
             TmaLoadOptions o = {}, Loc at = here()) const {
@@ -265,6 +270,7 @@ struct TmaCalls {
     nv::tmaLoad(nv::boxAt(source), target.ref, barrier.ref, o.multicast ? o.multicast->ref : Ref(),
                 o.cache, o.padded ? std::optional(ElementOf<T>::value) : std::nullopt, at);
   }
+  /// Copies a shared tile to a tensor by TMA, clipped at its edges. One thread issues it.
   template <class T, int RT, Access A>
   void store(const Tile<T, 2> &source, const TensorSlice<T, RT, A> &target, TmaStoreOptions o = {},
              Loc at = here()) const {
@@ -278,13 +284,16 @@ struct TmaCalls {
     static_assert(A == Access::InOut, "this tensor is read and written; declare it as InOut<..>");
     nv::tmaStore(source.ref, nv::boxAt(target), kind, o.cache, at);
   }
+  /// Makes the prior TMA stores and reductions of this thread a group.
   void commit_group(Loc at = here()) const { nv::group(nv::Group::TmaCommit, at); }
+  /// Blocks until at most \p pending groups of TMA stores of this thread have not completed.
   void wait_group(int64_t pending, GroupWaitOptions o = {}, Loc at = here()) const {
     nv::waitGroup(nv::Engine::Tma, pending, o.read, at);
   }
 };
 
 struct AsyncCopyCalls {
+  /// Copies a box of a tensor to a shared tile by cp.async. All threads of the scope copy a part.
   template <class T, int RT, Access A>
   void load(const TensorSlice<T, RT, A> &source, const Tile<T, 2> &target, AsyncCopyOptions o = {},
             Loc at = here()) const {
@@ -293,7 +302,9 @@ struct AsyncCopyCalls {
   }
   /// Arrives for every thread of the scope when its prior copies have completed.
   void arrive(Barrier barrier, Loc at = here()) const { nv::asyncArrive(barrier.ref, at); }
+  /// Makes the prior copies of each thread a group.
   void commit_group(Loc at = here()) const { nv::group(nv::Group::AsyncCommit, at); }
+  /// Blocks until at most \p pending groups of copies of each thread have not completed.
   void wait_group(int64_t pending, Loc at = here()) const {
     nv::waitGroup(nv::Engine::Async, pending, false, at);
   }
@@ -304,7 +315,7 @@ struct FenceCalls {
   void proxy_async(Loc at = here()) const { nv::proxyFence(at); }
 };
 
-/// Cluster launch control: takes over blocks that have not started.
+/// Cluster launch control: claims pending blocks.
 struct LaunchControlCalls {
   /// Requests a block. The 16-byte answer completes on the barrier.
   void request(const Tile<i32, 1> &answer, Barrier barrier, Loc at = here()) const {
@@ -314,6 +325,7 @@ struct LaunchControlCalls {
     Bool granted;
     Index block; ///< block to run
   };
+  /// Decodes an answer, after its barrier has completed.
   Answer answer(const Tile<i32, 1> &tile, Loc at = here()) const {
     Ref result[2];
     nv::clcAnswer(tile.ref, result, at);
@@ -323,6 +335,7 @@ struct LaunchControlCalls {
 
 /// Tensor core of Blackwell (tcgen05).
 struct TensorCalls {
+  /// Allocates an accumulator or a left operand in TMEM.
   template <class T> Tile<T, 2> alloc(int64_t rows, int64_t cols, Loc at = here()) const {
     int64_t shape[] = {rows, cols};
     return Tile<T, 2>(nv::allocateTensor(ElementOf<T>::value, shape, at));
@@ -333,12 +346,13 @@ struct TensorCalls {
     int64_t shape[] = {a, b, c, d};
     return Tile<T, 4>(nv::allocateTensor(ElementOf<T>::value, shape, at));
   }
+  /// Frees a tile of TMEM. Every tile is freed before the kernel ends.
   template <class T, int R> void dealloc(const Tile<T, R> &tile, Loc at = here()) const {
     static_assert(R == 2 || R == 4, "TMEM holds matrices, and scales of rank 4");
     nv::deallocateTensor(tile.ref, at);
   }
-  /// acc += a * b; a is in shared memory or TMEM. Tiles of 6-bit values, and of 4-bit values beside
-  /// others, are padded (TmaLoadOptions).
+  /// acc += a * b; a is in shared memory or TMEM. Tiles of 6-bit values, and of 4-bit values if the
+  /// other operand has another type, are padded (TmaLoadOptions).
   template <class A, class B, class C>
   void mma(const Tile<A, 2> &a, const Tile<B, 2> &b, const Tile<C, 2> &acc, TensorMmaOptions o = {},
            Loc at = here()) const {
@@ -349,6 +363,7 @@ struct TensorCalls {
     else
       nv::mma(true, a.ref, b.ref, acc.ref, o.accumulate.ref, at);
   }
+  /// Arrives on the barrier when the prior MMAs and copies of this thread have completed.
   void commit(Barrier barrier, CommitOptions o = {}, Loc at = here()) const {
     nv::commit(barrier.ref, o.multicast ? o.multicast->ref : Ref(), at);
   }
@@ -356,14 +371,16 @@ struct TensorCalls {
   template <class T> Tile<T, 2> load(const Tile<T, 2> &tile, Loc at = here()) const {
     return Tile<T, 2>(nv::loadTensor(tile.ref, at));
   }
+  /// Waits for the loads from TMEM of this thread; their registers are valid afterwards.
   void wait_load(Loc at = here()) const { nv::group(nv::Group::TensorWaitLoad, at); }
   /// Stores a tile from registers to TMEM; complete after wait_store.
   template <class T>
   void store(const Tile<T, 2> &source, const Tile<T, 2> &target, Loc at = here()) const {
     nv::storeTensor(source.ref, target.ref, at);
   }
+  /// Waits for the stores to TMEM of this thread.
   void wait_store(Loc at = here()) const { nv::group(nv::Group::TensorWaitStore, at); }
-  /// Copies a shared tile, a matrix or scales of rank 4, to TMEM. Later products of the scope are
+  /// Copies a shared tile, a matrix or scales of rank 4, to TMEM. Later MMAs of the scope are
   /// ordered after it; commit tracks its completion.
   template <class T, int R>
   void copy(const Tile<T, R> &source, const Tile<T, R> &target, Loc at = here()) const {
@@ -374,6 +391,7 @@ struct TensorCalls {
 
 /// Tensor core of Hopper (wgmma).
 struct WgmmaCalls {
+  /// Orders accesses to the registers of MMAs before the next one.
   void fence(Loc at = here()) const { nv::group(nv::Group::WgmmaFence, at); }
   /// acc += a * b; a is in shared memory, or in registers with 16-bit elements.
   template <class A, class B, class C>
@@ -383,7 +401,9 @@ struct WgmmaCalls {
                   "wgmma does not multiply packed elements; unpack them first");
     nv::mma(false, a.ref, b.ref, acc.ref, o.accumulate.ref, at);
   }
+  /// Makes the prior MMAs of this warpgroup a group.
   void commit_group(Loc at = here()) const { nv::group(nv::Group::WgmmaCommit, at); }
+  /// Blocks until at most \p pending groups of MMAs of this warpgroup have not completed.
   void wait_group(int64_t pending, Loc at = here()) const {
     nv::waitGroup(nv::Engine::Wgmma, pending, false, at);
   }

@@ -74,19 +74,26 @@ struct InspectOptions {
 /// Compiled kernel with dynamically typed arguments.
 class PENSTOCK_EXPORT AnyKernel {
 public:
+  /// No kernel.
   AnyKernel() = default;
   explicit AnyKernel(detail::ExecutableRef executable);
+  /// Returns whether there is a kernel.
   explicit operator bool() const { return bool(executable); }
 
+  /// Returns the arguments that a launch takes.
   std::vector<ArgumentDescription> arguments() const;
+  /// Runs the kernel and returns errors; empty on success.
   std::vector<Diagnostic> launch(detail::List<const detail::Argument> arguments,
                                  const LaunchOptions &options = {}) const;
+  /// Returns the tile program.
   std::string tile_program() const;
+  /// Returns the LLVM IR of native code.
   std::string llvm_ir() const;
+  /// Returns the assembly of native code.
   std::string assembly() const;
-  /// Only for GPU kernels.
+  /// Returns the PTX of a GPU kernel.
   std::string ptx() const;
-  /// Only for GPU kernels: everything that a launch needs, as Kernel::artifact().
+  /// Returns the bytes of a GPU kernel, as Kernel::artifact().
   std::string artifact() const;
   /// Only for GPU kernels: assembles them into the cache that they were compiled with, so that
   /// the first launch finds machine code. Returns errors (PS1607).
@@ -100,9 +107,12 @@ private:
 PENSTOCK_EXPORT std::string print_registered(const std::string &kernel,
                                              const InspectOptions &options,
                                              std::vector<Diagnostic> &diagnostics);
+/// Compiles a registered kernel, or one of a text in the syntax of MLIR. No kernel, with
+/// diagnostics, on errors.
 PENSTOCK_EXPORT AnyKernel compile_registered(const std::string &kernel,
                                              const InspectOptions &options,
                                              std::vector<Diagnostic> &diagnostics);
+/// Compiles a kernel of a text in the syntax of MLIR.
 PENSTOCK_EXPORT AnyKernel compile_text(const std::string &text, const std::string &file,
                                        const std::string &kernel, const InspectOptions &options,
                                        std::vector<Diagnostic> &diagnostics);
@@ -116,36 +126,65 @@ PENSTOCK_EXPORT AnyKernel load_artifact(std::string_view bytes,
 PENSTOCK_EXPORT std::string architecture_of_registered(const std::string &kernel,
                                                        const InspectOptions &options,
                                                        std::vector<Diagnostic> &diagnostics);
+/// The same for a kernel of a text.
 PENSTOCK_EXPORT std::string architecture_of_text(const std::string &text, const std::string &file,
                                                  const std::string &kernel,
                                                  std::vector<Diagnostic> &diagnostics);
 
+/// Summary of a kernel on an architecture ("sm_90a", "sm_100a", "x86"): its form, warp roles,
+/// copies, MMAs and memory. Errors leave the text empty.
+struct KernelSummary {
+  /// "explicit", "warp-specialized", "skewed", "in order", or "native" for "x86".
+  std::string form;
+  /// Labeled rows, as in PredictedRun::text.
+  std::string text;
+  std::string json;
+  /// Source lines of loops, copies and MMAs.
+  std::vector<SourceLocation> lines;
+};
+/// Summarizes a registered kernel, as `penstock explain` does without options.
+PENSTOCK_EXPORT KernelSummary summarize_registered(const std::string &kernel,
+                                                   const std::string &architecture,
+                                                   const InspectOptions &options,
+                                                   std::vector<Diagnostic> &diagnostics);
+/// The same for a kernel of a text.
+PENSTOCK_EXPORT KernelSummary summarize_text(const std::string &text, const std::string &file,
+                                             const std::string &kernel,
+                                             const std::string &architecture,
+                                             std::vector<Diagnostic> &diagnostics,
+                                             Cpu cpu = Cpu::Host);
+
 /// Explains the pipelined loops of a kernel for an architecture ("sm_90a", "sm_100a",
-/// "x86"): schedule, multi-buffering, what bounds the interval, cost and gain of a
-/// deeper pipeline. For "x86" also its products in native code, at a level of instructions: block
-/// of sums in registers, packing, cache blocking, what bounds the loop.
+/// "x86"): schedule, multi-buffering, bound of the interval, cost and gain of a deeper
+/// pipeline. For "x86" also its matmuls in native code, at an instruction level: accumulator
+/// block in registers, packing, cache blocking, bound of the loop.
 PENSTOCK_EXPORT std::string explain_registered(const std::string &kernel,
                                                const std::string &architecture,
                                                const InspectOptions &options,
                                                std::vector<Diagnostic> &diagnostics);
+/// The same for a kernel of a text.
 PENSTOCK_EXPORT std::string explain_text(const std::string &text, const std::string &file,
                                          const std::string &kernel, const std::string &architecture,
                                          std::vector<Diagnostic> &diagnostics, Cpu cpu = Cpu::Host);
 
-/// Engine of a product, or of a copy from a tensor, in a kernel for a GPU.
+/// Engine of an MMA, or of a copy from a tensor, in a GPU kernel.
 struct EngineUse {
   enum Kind { Product, Copy };
   Kind kind = Product;
   SourceLocation location;
   /// "wgmma", "tcgen05.mma", "mma.sync"; "tma.load", "cp.async"; "threads".
   std::string engine;
-  /// Shapes of the tiles: "128x64xf16 64x128xf16 128x128xf32" for a product.
+  /// Shapes of the tiles: "128x64xf16 64x128xf16 128x128xf32" for an MMA.
   std::string tiles;
-  /// Product: whether both operands are tiles in shared memory.
+  /// Names of its operands: "A -> As" for a copy, "As, Bs -> acc" for an MMA.
+  std::string operands;
+  /// MMA: true if both operands are tiles in shared memory.
   bool operands_in_shared = false;
-  /// Copy: how many versions its target has. More than one: the next ones are copied while
-  /// this one is used.
+  /// Copy: number of versions of its target. With more than one, the next copies overlap the use
+  /// of this one.
   int slots = 1;
+  /// Copy: bytes of one version of its target.
+  int64_t bytes = 0;
 };
 
 /// Lists the engines of a kernel as it is emitted for a GPU ("sm_90a").
@@ -155,27 +194,28 @@ PENSTOCK_EXPORT std::vector<EngineUse> engines_of_registered(const std::string &
                                                              std::vector<Diagnostic> &diagnostics);
 
 /// Predicted run time of a kernel on H100 or B200, as text and as JSON: TFLOP/s with a range,
-/// what bounds the kernel, where the time goes, which fields to change.
+/// bottleneck, shares of the time, suggested fields.
 struct PredictedRun {
   std::string chip; ///< "H100"
   std::string text;
   std::string json;
-  /// SVG: from the peak at the highest clock to the predicted rate, loss by loss.
+  /// SVG of each loss from the peak at the highest clock to the predicted rate.
   std::string waterfall;
   double seconds = 0;
   double tflops = 0, low = 0, high = 0;
-  /// Threads compute in the loop for longer than the tensor core multiplies. The model has no warps
-  /// that drift apart, and predict_from_run is closer.
+  /// True if thread code of the loop takes longer than its MMAs. The model does not represent
+  /// warps that drift apart, so predict_from_run is more accurate.
   bool bound_by_threads = false;
 };
-/// \p sizes by their names in the kernel's signature; \p architecture is "sm_90a", "sm_100a",
-/// "x86" for native code on all threads, or "graniterapids" for one thread of that. With \p
-/// suggest, other values of the kernel's fields are predicted, too. The text is empty if there is
-/// an error.
+/// Predicts the run time of a registered kernel. \p sizes have the names of the signature.
+/// \p architecture is "sm_90a", "sm_100a", "x86" for native code on all threads, or "graniterapids"
+/// for one thread of that processor. With \p suggest, other values of the kernel's fields are
+/// predicted, too. The text is empty if there is an error.
 PENSTOCK_EXPORT PredictedRun predict_registered(
     const std::string &kernel, const std::string &architecture,
     const std::vector<std::pair<std::string, double>> &sizes, const InspectOptions &options,
     std::vector<Diagnostic> &diagnostics, bool suggest = true);
+/// The same for a kernel of a text, which has no fields.
 PENSTOCK_EXPORT PredictedRun predict_text(const std::string &text, const std::string &file,
                                           const std::string &kernel,
                                           const std::string &architecture,
@@ -183,17 +223,17 @@ PENSTOCK_EXPORT PredictedRun predict_text(const std::string &text, const std::st
                                           std::vector<Diagnostic> &diagnostics, Cpu cpu = Cpu::Host,
                                           const std::string &machine = {});
 
-/// A run that was measured beside its prediction, in seconds.
+/// A measured run with its prediction, in seconds.
 struct CalibrationRow {
   std::string chip;
   double measured = 0, predicted = 0;
   std::string what; ///< kernel, fields and shape
 };
-/// Adds a row to a machine file, which is made if there is none.
+/// Adds a row to a machine file; creates the file if it does not exist.
 PENSTOCK_EXPORT std::vector<Diagnostic> add_calibration(const std::string &file,
                                                         const CalibrationRow &row);
-/// The factor of a machine file by which runs on a chip take longer than predicted; 0, with an
-/// error, if it has none.
+/// Returns the factor of a machine file by which runs on a chip take longer than predicted; 0,
+/// with an error, if it has none.
 PENSTOCK_EXPORT double machine_factor(const std::string &file, const std::string &chip,
                                       std::vector<Diagnostic> &diagnostics);
 
@@ -204,15 +244,18 @@ struct PredictedTrace {
   std::string svg;
   std::string trace;
 };
+/// Draws each pipelined loop of a registered kernel.
 PENSTOCK_EXPORT std::vector<PredictedTrace>
 trace_registered(const std::string &kernel, const std::string &architecture, int iterations,
                  const InspectOptions &options, std::vector<Diagnostic> &diagnostics);
+/// The same for a kernel of a text.
 PENSTOCK_EXPORT std::vector<PredictedTrace>
 trace_text(const std::string &text, const std::string &file, const std::string &kernel,
            const std::string &architecture, int iterations, std::vector<Diagnostic> &diagnostics);
 
 /// Returns the size of one element in bytes, and its name in C++.
 PENSTOCK_EXPORT size_t bytes_of(Element element);
+/// Returns the name of an element type: "f16".
 PENSTOCK_EXPORT std::string name_of(Element element);
 
 } // namespace penstock

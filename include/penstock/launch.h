@@ -17,8 +17,8 @@
 namespace penstock {
 namespace gpu {
 
-/// CUDA stream: a CUstream or cudaStream_t, which are the same pointer. Work of
-/// frameworks is ordered with kernels that are launched on the framework's stream.
+/// CUDA stream: a CUstream or cudaStream_t, which are the same pointer. Kernels launched
+/// on a framework's stream are ordered with the framework's work.
 class Stream {
 public:
   /// No stream: a launch runs the kernel and waits for it.
@@ -26,7 +26,9 @@ public:
   /// The stream \p handle; null is CUDA's default stream. A launch enqueues the kernel
   /// and returns.
   constexpr Stream(void *handle) : stream(handle), isGiven(true) {}
+  /// Returns the `cudaStream_t`.
   constexpr void *handle() const { return stream; }
+  /// Returns whether the caller chose a stream.
   constexpr bool given() const { return isGiven; }
 
 private:
@@ -36,7 +38,7 @@ private:
 
 } // namespace gpu
 
-/// Completion time of asynchronous copies and products on the CPU. A correctly
+/// Completion time of asynchronous copies and matmuls on the CPU. A correctly
 /// synchronized kernel computes the same results with all of them.
 enum class Completion : uint8_t {
   Eager,  ///< immediately
@@ -54,8 +56,8 @@ struct LaunchOptions {
   uint64_t seed = 0;
   /// Number of CPU threads; 0: all that the process may use.
   int threads = 0;
-  /// CPU only: runs blocks on a pool of the user, in `threads` tasks that share them. Default:
-  /// threads of our own.
+  /// CPU only: runs blocks on the user's thread pool, in `threads` tasks that share them.
+  /// Default: the library's threads.
   Executor executor = {};
   /// Receives output of `print`; empty: standard output.
   Callback<std::string_view> print = {};
@@ -63,14 +65,14 @@ struct LaunchOptions {
   /// no other warp and no engine can; negative: none. A correctly synchronized kernel
   /// computes the same results.
   int starved_warp = -1;
-  /// GPUs only: enqueues the kernel on this stream.
+  /// GPU only: enqueues the kernel on this stream.
   gpu::Stream stream = {};
   /// GPU only: bytes of the buffer that holds the output of `print` until the launch ends.
-  /// Lines that do not fit are counted, and the last line of the output is their number.
+  /// The last line of the output reports the number of lines that did not fit.
   uint64_t print_bytes = uint64_t(1) << 22;
-  /// GPUs only: the kernel may start before the previous kernel of the stream has ended
+  /// GPU only: the kernel may start before the previous kernel in the stream completes
   /// (programmatic dependent launch). It must call `wait_for_previous` before it accesses
-  /// what that kernel writes.
+  /// data that the previous kernel writes.
   bool overlap_previous = false;
 };
 
@@ -87,8 +89,8 @@ public:
     assign(list.begin(), list.end());
   }
   constexpr Extents(std::initializer_list<int64_t> list) { assign(list.begin(), list.end()); }
-  /// Keeps the first `capacity` elements: the launch refuses what has another rank than
-  /// the kernel.
+  /// Keeps the first `capacity` elements; the launch rejects tensors whose rank differs from
+  /// the kernel's.
   template <class I> constexpr void assign(I first, I last) {
     for (count = 0; first != last && count < capacity; ++first)
       values[count++] = *first;
@@ -134,7 +136,7 @@ struct Argument {
   Extents sizes = {};   ///< tensors, in elements
   Extents strides = {}; ///< tensors, in elements
   uint64_t scalar = 0;  ///< scalars: the value's bits
-  bool onGpu = false;   ///< tensors: certainly
+  bool onGpu = false;   ///< tensors: known to be on a GPU
 };
 
 } // namespace detail

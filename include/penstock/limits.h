@@ -1,12 +1,12 @@
-//===- limits.h - How large a launch may be on any target -------*- C++ -*-===//
+//===- limits.h - Limits of launches on all targets -------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Limits are equal on all targets, so that a kernel is not refused by one of them for
-// its size. The memory of a GPU may be smaller.
+// Limits are equal on all targets, so that no target rejects a kernel for a size that
+// others accept. The memory of a GPU may be smaller.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_LIMITS_H

@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every recording call takes a defaulted `Loc at = here()`. A helper of the
-// user's own does the same and passes it on, so that messages show the line
-// that called the helper.
+// Every recording call takes a defaulted `Loc at = here()`. If a user's helper
+// takes one and forwards it, messages show the line of the helper's caller.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_LOCATION_H
@@ -26,6 +25,7 @@ struct Loc {
   unsigned column = 0;
 };
 
+/// Returns the source location of the caller, as the default of a last parameter.
 constexpr Loc here(std::source_location at = std::source_location::current()) {
   return {at.file_name(), at.line(), 0, at.column()};
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An extra header. The library is silent unless it is asked: set_log passes events to a
+// An extra header. The library does not log by default. set_log passes events to a
 // callback, PENSTOCK_LOG=warning|info|debug prints them to standard error, and
 // PENSTOCK_TRACE=FILE writes them at exit as a trace for Perfetto and Chrome.
 //
@@ -29,11 +29,11 @@ struct Event {
   /// "examine", "compile candidate", "compare", "measure", "warning".
   const char *name = "";
   std::string subject;     ///< the kernel, the candidate, or the text of a warning
-  double microseconds = 0; ///< duration; 0 for what has none
+  double microseconds = 0; ///< duration; 0 for instantaneous events
 };
 
-/// Passes events of this level and below to \p callback, on the thread that they occur on.
-/// Replaces the callback before. Off, or an empty callback, ends that.
+/// Passes events of this level and below to \p callback, on the thread of the event. Replaces
+/// the previous callback. Off, or an empty callback, disables logging.
 PENSTOCK_EXPORT void set_log(LogLevel level, Callback<const Event &> callback);
 
 } // namespace penstock

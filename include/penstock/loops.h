@@ -21,28 +21,28 @@
 namespace penstock {
 
 struct RangeOptions {
-  /// 1 forbids unrolling, 0 unrolls fully, -1 leaves it to the compiler.
+  /// Unroll factor. 1 disables unrolling, 0 unrolls fully, -1 leaves it to the compiler.
   int unroll = -1;
 };
-/// Division of a pipelined loop among the warps of a GPU.
+/// Form of a pipelined loop on GPUs.
 enum class Form {
-  /// Warp-specialized where that is possible and the schedule is inferred.
+  /// Warp-specialized if possible and the schedule is inferred, otherwise skewed.
   Automatic,
-  /// One group of warps; copies and products of several iterations are in flight.
+  /// All warps execute all statements; copies and MMAs of several iterations are in flight.
   Skewed,
-  /// Warps of their own load, and multiply on GPUs with tensor memory.
+  /// Separate warps load and, on GPUs with tensor memory, issue MMAs.
   WarpSpecialized
 };
-/// Origin of stages and order, unless they are stated.
+/// Origin of stages and order if they are not stated.
 enum class Schedule {
-  /// Copies run ahead by num_stages; the rest stays in source order.
+  /// Copies are prefetched num_stages ahead; the rest stays in source order.
   Inferred,
-  /// The minimal interval of the target's timing model, by an exact solver. Then num_stages is
-  /// the largest number of versions of a tile, and may be left out.
+  /// Minimal interval in the target's timing model, found by an exact solver. num_stages is then
+  /// an optional upper bound of the versions of a tile.
   Optimal
 };
-/// Largest `num_stages`, up to 8, whose tiles fit in the memory of the target. Not -1, which a
-/// miscomputed depth may be.
+/// Largest `num_stages`, up to 8, whose tiles fit in the memory of the target. Differs from -1,
+/// a likely result of a miscomputed depth.
 inline constexpr int Auto = INT_MIN;
 struct PipelineOptions {
   /// Pipeline depth, or Auto; stages and order are inferred from it.
@@ -58,15 +58,15 @@ struct PipelineOptions {
   /// Wait group of each statement: copies with the same number are awaited together;
   /// -1: no group.
   std::vector<int> async_producer_groups = {};
-  /// On GPUs only.
+  /// Form on GPUs; other targets ignore it.
   Form form = Form::Automatic;
   Schedule schedule = Schedule::Inferred;
   /// Time limit of Schedule::Optimal. Exceeding it is an error.
   int solver_seconds = 10;
 };
 struct StatementOptions {
-  /// Name of the warps that execute the statement in a pipelined loop; empty: the compiler
-  /// chooses. On GPUs only.
+  /// Warp role that executes the statement in a pipelined loop; empty: the compiler chooses.
+  /// Only GPUs use it.
   std::string_view role = {};
 };
 struct WaitOptions {
@@ -77,7 +77,7 @@ struct WaitOptions {
 namespace detail {
 
 /// Range of a tile loop. Its iterator opens and closes the loop's body. The destructor
-/// detects a body that is left by break or return.
+/// detects a body that exits by break or return.
 class LoopRange {
 public:
   LoopRange(LoopArguments loop, PipelineOptions pipeline, Loc where)

@@ -38,9 +38,9 @@ private:
 
 } // namespace detail
 
-/// The second operand of products on CPUs, K x N, packed as `Block::gemm` with a tile of rank 4
-/// takes it. Parts of it that are beyond K and N are zero. With another type \p As, elements are
-/// in the order of a packed operand of that type, which a kernel converts them to.
+/// Packed right operand of `Block::gemm` on CPUs, K x N, as a tensor of rank 4. Elements beyond
+/// K and N are zero. With another type \p As, elements have the order of a packed operand of that
+/// type, to which a kernel converts them.
 template <class T, class As = T> class Packed {
 public:
   static_assert(std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, i8>,
@@ -50,6 +50,7 @@ public:
   /// Number of elements of a column that are adjacent.
   static constexpr int64_t group = 4 / int64_t(sizeof(As));
 
+  /// Creates an empty object, or a packed matrix for pack().
   Packed() = default;
   Packed(const TensorView<const T, 2> &matrix, bool isTransposed)
       : k(matrix.sizes[isTransposed]), n(matrix.sizes[!isTransposed]),
@@ -78,7 +79,7 @@ Tile<T, 4> packed_tile(Block &b, int64_t k, int64_t n, Loc at = here()) {
 }
 
 struct PackOptions {
-  /// The matrix is given as N x K.
+  /// True if the given matrix is N x K.
   bool transposed = false;
 };
 
@@ -88,8 +89,8 @@ Packed<std::remove_const_t<T>> pack(const TensorView<T, 2> &matrix, PackOptions 
   return {matrix, options.transposed};
 }
 
-/// Packs a K x N matrix of i8 in the order of a packed operand of \p As: a kernel that copies a
-/// slice to a `packed_tile<i8, As>` and converts it to a `packed_tile<As>` rearranges nothing.
+/// Packs a K x N matrix of i8 in the order of a packed operand of \p As, so that a kernel can
+/// convert a `packed_tile<i8, As>` to a `packed_tile<As>` without rearranging elements.
 template <class As, class T>
 Packed<std::remove_const_t<T>, As> pack_for(const TensorView<T, 2> &matrix,
                                             PackOptions options = {}) {

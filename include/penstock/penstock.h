@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All that is needed to write, compile and run kernels. Includes nothing but
-// the standard library.
+// Everything to write, compile and run kernels. Includes only the standard
+// library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_PENSTOCK_H

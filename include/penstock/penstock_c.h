@@ -11,8 +11,8 @@
 //
 // Functions with a penstock_status report failures as diagnostics through their last
 // parameter, which may be null. Diagnostics may also be warnings of a successful call. The
-// caller frees what it is given: objects by the function ..._free of their type, texts by
-// penstock_free. Functions are thread-safe, and no C++ exception leaves them.
+// caller frees results: objects with the function ..._free of their type, texts with
+// penstock_free. Functions are thread-safe and do not throw C++ exceptions.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_PENSTOCK_C_H
@@ -147,7 +147,7 @@ typedef struct penstock_parameter {
   const char *element;      ///< "f16", "bf16", "f32", "index", ..
   int32_t tensor;           ///< 0: a scalar
   int32_t rank;             ///< of a tensor
-  int32_t written;          ///< whether the kernel writes the tensor
+  int32_t written;          ///< 1: the kernel writes the tensor
   const char *const *sizes; ///< `rank` names or numbers; null without a signature
 } penstock_parameter;
 
@@ -161,7 +161,7 @@ typedef enum penstock_form {
   PENSTOCK_LLVM_IR = 1,
   PENSTOCK_ASSEMBLY = 2,
   PENSTOCK_PTX = 3,
-  PENSTOCK_ARTIFACT = 4 ///< everything that a launch on a GPU needs; not a text
+  PENSTOCK_ARTIFACT = 4 ///< serialized GPU kernel, binary
 } penstock_form;
 
 /// Returns a form of the kernel, which the caller frees, and its size without the terminating
@@ -208,13 +208,13 @@ typedef struct penstock_argument {
 typedef struct penstock_launch_options {
   size_t size;        ///< sizeof(penstock_launch_options)
   int32_t threads;    ///< of a CPU; 0: all
-  int32_t has_stream; ///< enqueues on `stream` instead of waiting for the end
+  int32_t has_stream; ///< 1: enqueues on `stream` instead of waiting for completion
   void *stream;       ///< CUstream; null: CUDA's default stream
   /// Receives output of `print`, on the thread that launches; null: standard output.
   void (*print)(const char *text, size_t size, void *context);
   void *print_context;
-  /// GPUs, since version 2: the kernel may start before the previous kernel of the stream has
-  /// ended. It must call `wait_for_previous` before it accesses what that kernel writes.
+  /// GPUs, since version 2: the kernel may start before the previous kernel in the stream
+  /// completes. It must call `wait_for_previous` before it accesses data that kernel writes.
   int32_t overlap_previous;
   /// CPUs, since version 3: runs blocks on threads of the caller. Calls task(i, argument) for each
   /// i below \p tasks, on any threads and in any order, and returns when all calls have returned.
@@ -239,7 +239,7 @@ PENSTOCK_C_EXPORT penstock_status penstock_synchronize(void *stream,
 
 /// Number of GPUs; 0 without a driver.
 PENSTOCK_C_EXPORT int32_t penstock_gpu_count(void);
-/// Memory for programs without an allocator of their own.
+/// Device memory, for programs without a GPU allocator.
 PENSTOCK_C_EXPORT penstock_status penstock_gpu_allocate(int32_t gpu, size_t bytes, void **memory,
                                                         penstock_diagnostics **diagnostics);
 PENSTOCK_C_EXPORT void penstock_gpu_release(int32_t gpu, void *memory);
@@ -279,8 +279,8 @@ typedef struct penstock_report_options {
   int32_t timings; ///< PENSTOCK_CHECK; 0: 20
 } penstock_report_options;
 
-/// Returns a report as text that the caller frees. PENSTOCK_CHECK fails if a finding exists;
-/// the report is there nevertheless. All but the first two need a registered kernel.
+/// Returns a report as text that the caller frees. PENSTOCK_CHECK fails if a finding exists, but
+/// still returns the report. All reports except the first two need a registered kernel.
 PENSTOCK_C_EXPORT penstock_status penstock_make_report(const penstock_library *library,
                                                        const char *kernel, penstock_report report,
                                                        const penstock_report_options *options,

@@ -37,8 +37,8 @@ typedef struct penstock_emu_report penstock_emu_report;
 
 /// Severity of a finding on hardware.
 typedef enum {
-  PENSTOCK_EMU_NOTE = 0,      ///< correct on hardware; worth a look
-  PENSTOCK_EMU_UNDEFINED = 1, ///< undefined by the ISA; hardware of today may do what is meant
+  PENSTOCK_EMU_NOTE = 0,      ///< correct on hardware
+  PENSTOCK_EMU_UNDEFINED = 1, ///< undefined by the ISA; current hardware may still work
   PENSTOCK_EMU_WRONG = 2      ///< wrong results, faults or hangs on hardware
 } penstock_emu_tier;
 
@@ -140,10 +140,10 @@ typedef struct {
   uint32_t lines, executed_lines; ///< of the PTX, with an instruction
 } penstock_emu_mutants;
 
-/// Removes the synchronizing instructions of a kernel one by one and runs each mutant in several
-/// timings on the same memory, which is as before afterwards. The report has those that no timing
-/// tells from the kernel, and those that are never executed. The timing, the host's threads and the
-/// limit of instructions in \p launch are not used.
+/// Removes the synchronizing instructions of a kernel one by one and runs each mutant with several
+/// timings on the same memory, which is restored afterwards. The report lists undetected mutants
+/// and instructions that are never executed. The timing, the host's threads and the instruction
+/// limit in \p launch are not used.
 PENSTOCK_EMU_API penstock_emu_report *
 penstock_emu_mutate(penstock_emu_device *device, penstock_emu_module *module, const char *kernel,
                     const penstock_emu_launch *launch, uint32_t timings,
@@ -154,7 +154,7 @@ penstock_emu_mutate(penstock_emu_device *device, penstock_emu_module *module, co
 //===----------------------------------------------------------------------===//
 
 PENSTOCK_EMU_API void penstock_emu_report_destroy(penstock_emu_report *report);
-/// Whether all blocks ran to their end.
+/// Returns whether all blocks completed.
 PENSTOCK_EMU_API int penstock_emu_report_completed(const penstock_emu_report *report);
 /// Findings of a tier.
 PENSTOCK_EMU_API size_t penstock_emu_report_count(const penstock_emu_report *report,
@@ -162,7 +162,7 @@ PENSTOCK_EMU_API size_t penstock_emu_report_count(const penstock_emu_report *rep
 /// All findings; valid until the report is rendered again or destroyed.
 PENSTOCK_EMU_API const char *penstock_emu_report_render(penstock_emu_report *report,
                                                         penstock_emu_format format);
-/// Adds the findings of \p from that \p report does not have.
+/// Adds those findings of \p from that \p report lacks.
 PENSTOCK_EMU_API void penstock_emu_report_merge(penstock_emu_report *report,
                                                 const penstock_emu_report *from);
 /// Output of printf in the kernel.

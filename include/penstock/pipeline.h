@@ -21,6 +21,7 @@ namespace penstock {
 /// Position of a role in a ring: slot, phase of its barriers, and number of slots passed.
 class PipelineState {
 public:
+  /// A position in a ring of \p slots slots; \p first: slot, \p before: slots passed.
   PipelineState(Block &block, int slots, detail::ScalarArg<int> first,
                 detail::ScalarArg<unsigned> firstPhase, detail::ScalarArg<int> before = 0)
       : b(block), stages(slots), index(block, first), phase(block, firstPhase),
@@ -30,6 +31,7 @@ public:
   PipelineState clone() const {
     return {b, stages, Scalar<int>(index), Scalar<unsigned>(phase), Scalar<int>(count)};
   }
+  /// Moves to the next slot, and to the other phase after the last one.
   void advance() {
     index = (index + 1) % stages;
     phase ^= index == 0;
@@ -48,6 +50,7 @@ public:
 /// commits.
 class Pipeline {
 public:
+  /// Allocates the barriers of a ring of \p stages slots.
   Pipeline(Block &block, int stages, int producers = 1, int consumers = 1, Loc at = here())
       : producer(block, stages, 0, mbarrier::producer_phase),
         consumer(block, stages, 0, mbarrier::consumer_phase), b(block),
@@ -58,10 +61,11 @@ public:
   void producer_acquire(Loc at = here()) {
     b.mbarrier.wait(empty[producer.index], producer.phase, {.scope = scope}, at);
   }
-  /// Barrier for copies and products that fill the slot.
+  /// Barrier for the copies and MMAs that fill the slot.
   Barrier producer_barrier() { return full[producer.index]; }
   /// Arrives for every thread of the scope, after it has written its part of the slot.
   void producer_commit(Loc at = here()) { b.mbarrier.arrive(full[producer.index], {}, at); }
+  /// Moves the producer to the next slot.
   void producer_advance() { producer.advance(); }
 
   /// Waits until the consumer's slot is full.
@@ -72,6 +76,7 @@ public:
   Barrier consumer_barrier() { return empty[consumer.index]; }
   /// Arrives for every thread of the scope, after it has read its part of the slot.
   void consumer_release(Loc at = here()) { b.mbarrier.arrive(empty[consumer.index], {}, at); }
+  /// Moves the consumer to the next slot.
   void consumer_advance() { consumer.advance(); }
 
   PipelineState producer, consumer;
@@ -92,7 +97,9 @@ public:
         full(block.mbarrier.alloc(slots, 1, at, "full")),
         empty(block.mbarrier.alloc(slots, consumers, at, "empty")) {}
 
+  /// Returns the producer's first slot.
   PipelineState producer_state() { return {b, stages, 0, mbarrier::producer_phase}; }
+  /// Returns the consumer's first slot.
   PipelineState consumer_state() { return {b, stages, 0, mbarrier::consumer_phase}; }
 
   /// Non-blocking test for an empty slot; pass the token to producer_acquire.
@@ -113,9 +120,11 @@ public:
   /// No operation: TMA arrives by itself. For symmetry with other pipelines.
   void producer_commit(const PipelineState &) {}
 
+  /// Non-blocking test for a full slot; pass the token to consumer_wait.
   Bool consumer_try_wait(const PipelineState &state, Loc at = here()) {
     return b.mbarrier.try_wait(full[state.index], state.phase, {}, at);
   }
+  /// Waits until the slot is full.
   void consumer_wait(const PipelineState &state, Loc at = here()) {
     b.mbarrier.wait(full[state.index], state.phase, {}, at);
   }

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The classes that a user sees are thin and typed; each of their calls ends in
-// one of these functions, which do not depend on C++ types and are the only ones that
-// the shared library exports for recording. Errors are not thrown: they are
-// collected and reported after recording, and a wrong call returns a value that
-// suppresses errors caused by it. Only a call on a block whose recording is over throws.
+// The public classes are thin and typed. Each of their calls ends in one of these
+// functions, which do not depend on C++ types and are the only ones that the shared
+// library exports for recording. Errors are not thrown: they are collected and reported
+// after recording, and an invalid call returns a value that suppresses follow-up errors.
+// Only a call on a block whose recording has finished throws.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_RECORD_H
@@ -81,7 +81,7 @@ PENSTOCK_EXPORT Ref literal(Element, double, Loc);
 PENSTOCK_EXPORT Ref unary(Op, Ref, Loc);
 PENSTOCK_EXPORT Ref binary(Op, bool isUnsigned, Ref, Ref, Loc);
 PENSTOCK_EXPORT Ref select(Ref condition, Ref then, Ref otherwise, Loc);
-/// \p isUnsigned: the integer that is converted from or to is unsigned.
+/// \p isUnsigned: the source or target integer is unsigned.
 PENSTOCK_EXPORT Ref convert(Ref, Element to, bool isUnsigned, Loc);
 PENSTOCK_EXPORT Ref bind(Ref, std::string_view name, Loc);
 /// The elements of a tile in an expression; dims[d] is the target's dimension
@@ -110,7 +110,7 @@ struct CopyArguments {
   std::string_view async = {};
 };
 PENSTOCK_EXPORT void copy(const CopyArguments &, Loc);
-/// Reports a copy of packed elements that asks for a fill.
+/// Reports a copy of packed elements with a fill value.
 PENSTOCK_EXPORT void refuseFill(Loc);
 PENSTOCK_EXPORT void fill(Ref tile, Ref value, Loc);
 struct GemmArguments {
@@ -141,8 +141,8 @@ struct LoopArguments {
   int unroll = -1; ///< -1: not stated
   bool pipelined = false;
   int numStages = 0;
-  int solverSeconds = 0;      ///< of the exact solver, if it is asked for the schedule
-  std::string_view form = {}; ///< of the loop on GPUs, if it is stated
+  int solverSeconds = 0;      ///< time limit of the exact solver; 0: not used
+  std::string_view form = {}; ///< stated form on GPUs; empty: not stated
   List<const int> stage = {}, order = {};
   List<const int> asyncStages = {}, asyncProducers = {}, asyncProducerGroups = {};
 };
@@ -156,7 +156,7 @@ PENSTOCK_EXPORT void openElse(Scope);
 PENSTOCK_EXPORT Scope openStatement(std::string_view name, std::string_view role, Loc);
 PENSTOCK_EXPORT Scope openParallel(Ints extents, List<Ref> indices, Loc);
 PENSTOCK_EXPORT void close(Scope);
-/// Reports a scope that was left without being closed.
+/// Reports a scope that was not closed.
 PENSTOCK_EXPORT void abandon(Scope);
 
 } // namespace penstock::detail

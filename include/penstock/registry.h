@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // PENSTOCK_KERNEL(Matmul, block_m, stages) registers a kernel of a shared
-// library, with the fields that may be set from outside; the `penstock` tool
-// lists, prints, compiles and runs what is registered.
+// library, with its settable fields. The `penstock` tool lists, prints, compiles
+// and runs registered kernels.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_REGISTRY_H

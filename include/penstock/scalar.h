@@ -27,7 +27,7 @@ namespace detail {
 template <class T>
 inline constexpr bool isUnsigned = std::is_unsigned_v<T> && !std::is_same_v<T, bool>;
 
-/// Whether a conversion treats the integer on one of its sides as unsigned.
+/// True if a conversion treats its source or target integer as unsigned.
 template <class From, class To>
 inline constexpr bool convertsUnsigned = isUnsigned<From> || (isFloating<From> && isUnsigned<To>);
 
@@ -113,7 +113,7 @@ template <class T> struct ScalarParameter : ScalarArg<T> {
   PENSTOCK_NEEDS_CAST ScalarParameter(const V &value, Loc at = here());
 };
 
-/// Whether an operator has no common type for two operands.
+/// True if an operator has no common type for two operands.
 template <class A, class B> constexpr bool differ() {
   using X = typename OperandOf<A>::type;
   using Y = typename OperandOf<B>::type;
@@ -271,6 +271,7 @@ class Scalar : public detail::ScalarOps<T>, public detail::Unchanging<Scalar<T>>
 public:
   using value_type = T;
 
+  /// Converts from a C++ number, another scalar that converts without loss, or a `Var`.
   Scalar() = default;
   Scalar(const Scalar &) = default;
   PENSTOCK_NOT_ASSIGNED Scalar &operator=(const Scalar &);
@@ -301,6 +302,7 @@ class Scalar<bool> : public detail::ScalarOps<bool>, public detail::Unchanging<S
 public:
   using value_type = bool;
 
+  /// Converts from a C++ `bool` or another condition.
   Scalar() = default;
   Scalar(const Scalar &other, Loc where = here()) : ref(other.ref), at(where) {}
   PENSTOCK_NOT_ASSIGNED Scalar &operator=(const Scalar &);
@@ -323,17 +325,26 @@ template <class T> class Var : public detail::ScalarOps<T> {
 public:
   using value_type = T;
 
+  /// Allocates the storage and sets it to a first value.
   Var(Block &b, detail::ScalarParameter<T> initial, Loc at = here());
   Var(const Var &) = delete;
+  /// Assigns a value.
   Var &operator=(const Var &other) { return *this = Scalar<T>(other); }
   Var &operator=(detail::ScalarParameter<T> value) { return set(value.ref, value.at); }
+  /// Loads the value.
   operator Scalar<T>() const { return Scalar<T>(detail::load(slot, {}, at)); }
 
+  /// Updates the value.
   Var &operator+=(detail::ScalarParameter<T> v) { return update(detail::Op::Add, v); }
+  /// Updates the value.
   Var &operator-=(detail::ScalarParameter<T> v) { return update(detail::Op::Sub, v); }
+  /// Updates the value.
   Var &operator*=(detail::ScalarParameter<T> v) { return update(detail::Op::Mul, v); }
+  /// Updates the value.
   Var &operator^=(detail::ScalarParameter<T> v) { return update(detail::Op::Xor, v); }
+  /// Updates the value.
   Var &operator|=(detail::ScalarParameter<T> v) { return update(detail::Op::Or, v); }
+  /// Updates the value.
   Var &operator&=(detail::ScalarParameter<T> v) { return update(detail::Op::And, v); }
 
   detail::Ref slot;
@@ -382,8 +393,8 @@ inline Index ceil_div(detail::IndexArg a, detail::IndexArg b) {
 struct DivMod {
   Index quotient, remainder;
 };
-/// Quotient and remainder by a launch constant, as `/` and `%` give them. The multiplier that
-/// replaces the division of non-negative numbers below 2^31 is computed once per launch.
+/// Quotient and remainder by a launch constant, equal to `/` and `%`. The multiplier that replaces
+/// the division of non-negative numbers below 2^31 is computed once per launch.
 inline DivMod fast_divmod(detail::IndexArg a, detail::IndexArg b) {
   detail::Ref result[2];
   detail::divmod(a.ref, b.ref, result, a.at);
@@ -401,7 +412,7 @@ Scalar<T> select(detail::ScalarArg<bool> c, const Var<T> &x,
                  std::type_identity_t<detail::ScalarArg<T>> y) {
   return select(c, Scalar<T>(detail::load(x.slot, {}, c.at)), y);
 }
-/// The same with a number of C++ for x: `select(c, 0, y)`.
+/// The same with a C++ number for x: `select(c, 0, y)`.
 template <class A, class Y, class T = typename detail::OperandOf<Y>::type>
   requires(std::is_arithmetic_v<A> && detail::OperandOf<Y>::isScalar)
 Scalar<T> select(detail::ScalarArg<bool> c, A x, const Y &y) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An extra header. Counts of compiling, launching and tuning, for the monitoring of a
-// service. Those of a cache are in penstock/cache.h.
+// An extra header. Counters of compilations, launches and tuning, for the monitoring of a
+// service. penstock/cache.h has the counters of a cache.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_STATISTICS_H
@@ -22,12 +22,12 @@ namespace penstock {
 /// Counts since the process started.
 struct Statistics {
   uint64_t compiled = 0;          ///< kernels that were not in a cache
-  uint64_t failed_compiles = 0;   ///< of them, those with errors
-  double compile_seconds = 0;     ///< time for them, summed over threads
+  uint64_t failed_compiles = 0;   ///< compilations with errors
+  double compile_seconds = 0;     ///< compile time, summed over threads
   uint64_t native_launches = 0;   ///< on this CPU
   uint64_t gpu_launches = 0;      ///< enqueued on a GPU
   uint64_t emulated_launches = 0; ///< on the emulator, or interpreted
-  uint64_t failed_launches = 0;   ///< of all, those that returned errors
+  uint64_t failed_launches = 0;   ///< launches that returned errors, on all targets
   uint64_t gpu_loads = 0;         ///< kernels that were loaded on GPUs
   uint64_t assembled = 0;         ///< variants that an assembler or the driver translated
   uint64_t tuned_shapes = 0;      ///< calls of tune
@@ -35,12 +35,13 @@ struct Statistics {
   uint64_t tune_removed = 0;      ///< candidates that a stage removed
   uint64_t tune_wrong = 0;        ///< candidates with other results than the default
   uint64_t tune_samples = 0;      ///< measurements
-  uint64_t tune_disturbed = 0;    ///< of them, those that others disturbed
+  uint64_t tune_disturbed = 0;    ///< measurements disturbed by other processes
   /// Choices of tuned kernels, one for each class of shapes, by their origin.
   uint64_t chosen_from_record = 0, chosen_from_nearest = 0, chosen_from_table = 0,
            chosen_from_model = 0, chosen_default = 0;
 };
 
+/// Returns the counters of this process so far.
 PENSTOCK_EXPORT Statistics statistics();
 
 /// Statistics as Prometheus text.

@@ -148,6 +148,7 @@ public:
   using value_type = T;
   static constexpr int rank = R;
 
+  /// Creates an empty handle; assign a tile before its first use.
   Tile() = default;
   explicit Tile(detail::Ref made) : ref(made) {}
 
@@ -156,13 +157,16 @@ public:
     detail::name(ref, text, at);
     return *this;
   }
+  /// Returns the extent of one dimension.
   int64_t extent(int dim, Loc at = here()) const { return detail::extent(ref, dim, at); }
+  /// Returns the number of elements.
   int64_t elements(Loc at = here()) const {
     int64_t product = 1;
     for (int d = 0; d < R; ++d)
       product *= extent(d, at);
     return product;
   }
+  /// Returns the bytes of all elements, e.g. those that a barrier expects of a TMA load.
   int64_t bytes(Loc at = here()) const { return elements(at) * int64_t(sizeof(T)); }
 
   /// Slice at one index of the first dimension, e.g. one slot of a ring.
@@ -191,10 +195,11 @@ Tile<T, R> slice(const Tile<T, R> &tile, const std::type_identity_t<detail::Inde
   return Tile<T, R>(detail::slice(tile.ref, refs, sizes, false, at));
 }
 
-/// Scales of an operand of a product, in the blocked layout of cuBLAS: a tile of shape
+/// Scales of a matmul operand, in the blocked layout of cuBLAS: a tile of shape
 /// [rows / 128, K / (4 * block), 32, 16], where the scale of row r and block j of k is at
 /// [r / 128, j / 4, r % 32, r / 32 % 4 * 4 + j % 4].
 struct Scales {
+  /// No scales, or those in a tile.
   Scales() = default;
   template <class T> Scales(const Tile<T, 4> &tile) : ref(tile.ref) {
     static_assert(std::is_same_v<T, f8e8m0> || std::is_same_v<T, f8e4m3>,
@@ -239,6 +244,7 @@ template <class T> PENSTOCK_BROADCASTS_VECTORS Expr<T> cols(const Tile<T, 2> &);
 template <class T> Expr<T> rows(const Tile<T, 1> &v, Loc at = here()) {
   return broadcast_rows(v, at);
 }
+/// Deprecated: broadcast_cols.
 template <class T> Expr<T> cols(const Tile<T, 1> &v, Loc at = here()) {
   return broadcast_cols(v, at);
 }
@@ -246,10 +252,12 @@ template <class T> Expr<T> cols(const Tile<T, 1> &v, Loc at = here()) {
 template <class T, int R> Expr<index_t> row(const Tile<T, R> &, Loc at = here()) {
   return Expr<index_t>(detail::elementIndex(0, at));
 }
+/// Column of the current element.
 template <class T, int R> Expr<index_t> col(const Tile<T, R> &, Loc at = here()) {
   static_assert(R >= 2, "a tile with columns has at least two dimensions");
   return Expr<index_t>(detail::elementIndex(1, at));
 }
+/// Index of the current element along dimension \p dim.
 template <class T, int R> Expr<index_t> index(const Tile<T, R> &, int dim, Loc at = here()) {
   return Expr<index_t>(detail::elementIndex(dim, at));
 }
@@ -323,12 +331,15 @@ public:
 
   explicit Tensor(detail::Ref argument) : ref(argument) {}
 
+  /// Returns the size of one dimension.
   Index size(int dim, Loc at = here()) const { return Index(detail::size(ref, dim, at)); }
+  /// Returns all sizes: `auto [M, K] = A.sizes();`.
   std::array<Index, R> sizes(Loc at = here()) const {
     return sizesOf(at, std::make_integer_sequence<int, R>());
   }
 
   using Arg = detail::IndexArg;
+  /// Returns the slice that starts at these offsets. A copy takes its shape from the tile.
   TensorSlice<T, R, A> at(Arg a) const
     requires(R == 1)
   {
@@ -374,6 +385,7 @@ public:
 
   /// Elementwise load at computed indices.
   using ExprIndex = detail::ExprArg<index_t>;
+  /// Loads the element at a computed index for each element of the destination tile.
   Expr<T> gather(ExprIndex a) const
     requires(R == 1)
   {
@@ -396,8 +408,8 @@ private:
   }
 };
 
-/// Tensors that a kernel reads, writes, or both. Arguments must not alias; the launch
-/// checks it.
+/// Tensors that a kernel reads, writes, or both. Written tensors must not overlap other
+/// arguments; the launch checks this.
 template <class T, int R> struct In : Tensor<T, R, Access::In> {
   using Tensor<T, R, Access::In>::Tensor;
 };

@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// Options are structs of their own, so that calls read {.num_stages = 3}.
+// Options are structs, so that calls read {.num_stages = 3}.
 struct TileOptions {
   /// Number of buffers that a pipeline keeps for the tile; 0: computed.
   int versions = 0;
@@ -31,7 +31,7 @@ struct GemmOptions {
   /// The elements of an i8 first operand are 0 to 255. Only on CPUs.
   bool unsigned_a = false;
   std::string async = {};
-  /// Scales of the operands: products of f8 and of packed floating-point values are
+  /// Scales of f8 and of packed floating-point operands: the matmul adds
   /// (a * scale_a) * (b * scale_b).
   Scales scale_a = {}, scale_b = {};
 };

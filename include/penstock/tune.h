@@ -29,7 +29,7 @@ namespace penstock {
 
 namespace detail {
 
-/// Fields that are set together, and the values for them.
+/// Fields that vary together, and their values.
 struct TuningAxis {
   std::vector<size_t> offsets; ///< of the fields in the kernel, in bytes
   /// By value, then by field.
@@ -66,13 +66,14 @@ template <class F, class K> decltype(auto) fieldOf(F field, K &kernel) {
 
 } // namespace detail
 
-/// Which values the fields of a kernel may have. Axes multiply.
+/// Space of values for the fields of a kernel: the product of its axes.
 template <class K> class Space {
   template <class F>
   using Value =
       std::remove_cvref_t<decltype(detail::fieldOf(std::declval<F>(), std::declval<K &>()))>;
 
 public:
+  /// An empty space; over() adds axes.
   explicit Space(Loc where = here()) : at(where) {}
 
   /// Adds an axis for a field: a member pointer, or a function that returns a reference
@@ -94,7 +95,7 @@ public:
     return add(std::vector<std::tuple<Value<F>, Value<G>, Value<H>>>(values), first, second, third);
   }
 
-  /// Keeps only points for which \p condition holds. Conditions add up.
+  /// Keeps only points that satisfy \p condition. All conditions apply.
   template <class F> Space &where(F condition) {
     conditions.push_back([condition](const K &kernel, bool &holds) {
       if (!condition(kernel))
@@ -179,7 +180,7 @@ enum class TimeSource : uint8_t {
   Predicted ///< the timing model; no hardware
 };
 
-/// One stage of pruning, and what it removed.
+/// One stage of pruning, and the points that it removed.
 struct TuneStage {
   std::string name;
   size_t entered = 0, removed = 0;
@@ -191,7 +192,7 @@ struct TuneStage {
 struct TuneCandidate {
   /// Fields in the order of the axes.
   std::vector<std::pair<std::string, std::string>> fields;
-  /// Stage that removed it, and why; empty: it was timed, or is of another shard.
+  /// Stage that removed the point, and the reason; empty: it was timed, or is of another shard.
   std::string removed_by;
   unsigned code = 0;
   std::string reason;
@@ -220,8 +221,8 @@ struct TuneOptions {
   TimeSource times = TimeSource::Best;
   /// Machine file (`penstock bench --calibrate`) that predictions are scaled by; empty: none.
   std::string machine = {};
-  /// Candidates that are measured: the best predicted ones, and some at random. Only where
-  /// all have a prediction; natively at least a quarter of them.
+  /// Candidates to measure: the best predicted ones, and some random ones; natively at least a
+  /// quarter of them. Only used if all have a prediction.
   size_t keep = 16, random = 4;
   /// Rounds of measuring. Each times every candidate once; slow ones drop out.
   int rounds = 15;
@@ -234,7 +235,7 @@ struct TuneOptions {
   KernelCache *cache = nullptr;
   /// Times candidates that have records, too.
   bool again = false;
-  /// Times nothing: the report has what records have.
+  /// Times nothing: reports the existing records.
   bool only_records = false;
   uint64_t seed = 1;
   Callback<TuneProgress &> progress = {};
@@ -256,16 +257,19 @@ struct TuneReport {
 /// Tunes a registered kernel that has a space for a shape.
 PENSTOCK_EXPORT TuneReport tune_registered(const std::string &kernel, Target target,
                                            const Shape &shape, const TuneOptions &options = {});
-/// Writes the winners to a table, beside the entries that it has for others. Returns errors.
+/// Writes the winners to a table, and keeps its entries of other kernels. Returns errors.
 PENSTOCK_EXPORT std::vector<Diagnostic> export_table(const std::string &file,
                                                      const std::vector<TuneReport> &reports);
 /// Names of registered kernels that have a space.
 PENSTOCK_EXPORT std::vector<std::string> tunable_kernels();
 
+/// Returns a report as text: the fastest points, and the reasons why others were removed.
 PENSTOCK_EXPORT std::string to_text(const TuneReport &report);
+/// Returns a report as JSON.
 PENSTOCK_EXPORT std::string to_json(const TuneReport &report);
 /// Draws every point of the space: a bar for its time, or the stage that removed it.
 PENSTOCK_EXPORT std::string to_svg(const TuneReport &report);
+/// Returns the name of a source of times: "events".
 PENSTOCK_EXPORT std::string name_of(TimeSource times);
 
 namespace detail {
@@ -292,7 +296,7 @@ template <class K> TunableKernel tunableOf(K kernel, std::string name, Loc at) {
 
 } // namespace detail
 
-/// Tunes a kernel object; fields that are not in its space stay as they are.
+/// Tunes a kernel object; fields that are not in its space do not change.
 template <class K>
 TuneReport tune(K kernel, Target target, const Shape &shape, const TuneOptions &options = {},
                 Loc at = here()) {
@@ -307,13 +311,13 @@ TuneReport tune(K kernel, Target target, const Shape &shape, const TuneOptions &
 struct TunedOptions {
   /// Cache of the records; null: KernelCache::process().
   KernelCache *cache = nullptr;
-  /// Table of `penstock tune --export`. It decides alone; records are not read.
+  /// Table of `penstock tune --export`. If set, records are not read.
   std::string table = {};
 };
 
 /// Origin of a choice.
 enum class TunedFrom : uint8_t {
-  Default,       ///< the kernel as it is given
+  Default,       ///< the kernel with the given fields
   Model,         ///< the best predicted point
   NearestRecord, ///< the record of another class of shapes
   Record,
@@ -323,7 +327,7 @@ enum class TunedFrom : uint8_t {
 struct TunedChoice {
   std::vector<std::pair<std::string, std::string>> fields;
   TunedFrom from = TunedFrom::Default;
-  std::string shape_class; ///< whose record or table entry is used
+  std::string shape_class; ///< class of the record or table entry
   std::vector<Diagnostic> diagnostics;
 };
 
@@ -350,6 +354,7 @@ public:
   void operator()(typename detail::ArgumentTraits<A>::Host... arguments, Loc at = here()) const {
     launch({}, arguments..., at);
   }
+  /// Runs the fastest known point with options. Throws Error like a call.
   void launch(const LaunchOptions &options, typename detail::ArgumentTraits<A>::Host... arguments,
               Loc at = here()) const {
     auto problems = try_launch(options, arguments..., at);
@@ -371,9 +376,9 @@ public:
     if (!problems.empty())
       detail::raise(std::move(problems));
   }
-  /// The configuration for a shape, and where it comes from.
+  /// Returns the configuration for a shape, and its origin.
   TunedChoice choice(const Shape &shape) const { return detail::choiceOf(*shared, shape); }
-  /// Problems of the space or table, and launches so far that had no record of their own.
+  /// Returns problems of the space or table, and launches so far without a record of their class.
   std::vector<Diagnostic> diagnostics() const { return detail::diagnosticsOf(*shared); }
 
 private:
@@ -385,9 +390,9 @@ namespace detail {
 template <class K> using TunedFor = TunedOf<typename FunctionTraits<K>::Arguments>;
 } // namespace detail
 
-/// A kernel whose launches use the fastest known configuration: the record of their class of
-/// shapes, else of the nearest class, else the best predicted one, else the kernel as it is.
-/// Nothing is ever measured.
+/// Returns a kernel whose launches use the fastest known configuration: the record of their class
+/// of shapes, else of the nearest class, else the best predicted one, else the given fields. It
+/// never measures.
 template <class K>
 detail::TunedFor<K> tuned(K kernel, Target target, TunedOptions options = {}, Loc at = here()) {
   return detail::TunedFor<K>(detail::tuned(

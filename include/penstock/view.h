@@ -43,7 +43,7 @@ template <class T, int R> struct TensorView {
 /// Returns a view of a contiguous tensor at \p data.
 template <class T, size_t R> TensorView<T, int(R)> view(T *data, const int64_t (&sizes)[R]) {
   TensorView<T, int(R)> result{data, {}, {}};
-  uint64_t stride = 1; // wraps if the sizes are absurd; the launch refuses them
+  uint64_t stride = 1; // wraps if the sizes are absurd; the launch rejects them
   for (size_t d = R; d-- > 0;) {
     result.sizes[d] = sizes[d];
     result.strides[d] = static_cast<int64_t>(stride);

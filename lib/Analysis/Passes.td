@@ -10,7 +10,7 @@
 include "mlir/Pass/PassBase.td"
 
 def PrintValues : Pass<"tile-print-values", "::mlir::func::FuncOp"> {
-  let summary = "Print what is known of scalars";
+  let summary = "Print value ranges and affine forms of scalars";
   let description = [{
     For each scalar of index type, a remark says whether it is non-negative in every
     launch, whether it counts modulo a number of at most `limit` (so that it stays below
@@ -90,9 +90,9 @@ def PrintLoops : Pass<"tile-print-loops", "::mlir::func::FuncOp"> {
 }
 
 def PrintExecution : Pass<"nv-print-execution", "::mlir::func::FuncOp"> {
-  let summary = "Print who issues operations of nv, what they access, how they complete";
+  let summary = "Print issuers, accesses and completion of nv operations";
   let description = [{
-    A remark at each operation of `nv` shows what `HardwareOpInterface` says of it:
+    A remark at each operation of `nv` shows the properties from `HardwareOpInterface`:
     issuing threads, completion, synchronization, accesses and architectures.
 
     Example (`--nv-print-execution`): a store of TMA.
@@ -171,7 +171,7 @@ def PrintProtocol : Pass<"nv-print-protocol", "::mlir::func::FuncOp"> {
 def PrintWork : Pass<"nv-print-work", "::mlir::func::FuncOp"> {
   let summary = "Print the costs of operations of explicit kernels";
   let description = [{
-    A remark at each operation of an explicit kernel shows the bytes, products and
+    A remark at each operation of an explicit kernel shows the bytes, MMAs and
     cycles from which `explain --shape` predicts its time, on the chip `chip`.
 
     Example (`--nv-print-work=chip=H100`): 64 rows of 128 bytes.

@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Readers and writers share one description of each struct: `fields(io, value)` is
-// instantiated for both, so that they cannot disagree about order.
+// Readers and writers share one description of each struct (LaunchRecord.h), so that they
+// cannot disagree about order.
 //
 //===----------------------------------------------------------------------===//
 #include "Artifact/Artifact.h"
 #include "Artifact/Container.h"
 #include "Diagnostics/Codes.h"
+#include "Runtime/LaunchRecord.h"
 
 using namespace penstock;
 
@@ -20,147 +21,113 @@ namespace {
 /// Limits of what a launch is prepared to take; compiled kernels are far below.
 constexpr uint64_t maxSteps = 4096, maxParameterBytes = 32764;
 
+/// Writes members in order.
 class Writer : public ByteWriter {
 public:
-  template <class T> void integer(const T &value) { number(uint64_t(value)); }
-  template <class T> void below(const T &value, uint64_t) { number(uint64_t(value)); }
-  template <class T, class F> void items(const std::vector<T> &all, F each) {
-    list(all, [&](const T &item) { each(*this, item); });
+  template <class T> void operator()(const char *, const T &value, uint64_t = 0) { write(value); }
+
+  template <class T>
+    requires(std::is_integral_v<T> || std::is_enum_v<T>)
+  void write(T value) {
+    number(uint64_t(value));
+  }
+  void write(const std::string &value) { text(value); }
+  template <class T> void write(const std::vector<T> &all) {
+    list(all, [&](const T &item) { write(item); });
+  }
+  template <class T, size_t n> void write(const std::array<T, n> &all) {
+    for (const T &item : all)
+      write(item);
+  }
+  template <class T>
+    requires std::is_class_v<T>
+  void write(const T &value) {
+    Members<T>::visit(*this, value);
   }
 };
 
+/// Reads what a Writer has written.
 class Reader : public ByteReader {
 public:
   using ByteReader::ByteReader;
-  template <class T> void integer(T &value) { value = T(number()); }
-  /// An enumerator or index.
-  template <class T> void below(T &value, uint64_t end) { value = T(upTo(end - 1)); }
-  template <class T, class F> void items(std::vector<T> &all, F each) {
-    list(all, [&](T &item) { each(*this, item); });
+
+  template <class T> void operator()(const char *, T &value, uint64_t end = 0) {
+    if constexpr (std::is_integral_v<T> || std::is_enum_v<T>)
+      value = T(end ? upTo(end - 1) : number());
+    else
+      read(value);
   }
-  void text(std::string &value) { value = ByteReader::text(); }
+
+  template <class T>
+    requires(std::is_integral_v<T> || std::is_enum_v<T>)
+  void read(T &value) {
+    value = T(number());
+  }
+  void read(std::string &value) { value = text(); }
+  template <class T> void read(std::vector<T> &all) {
+    list(all, [&](T &item) { read(item); });
+  }
+  template <class T, size_t n> void read(std::array<T, n> &all) {
+    for (T &item : all)
+      read(item);
+  }
+  template <class T>
+    requires std::is_class_v<T>
+  void read(T &value) {
+    Members<T>::visit(*this, value);
+  }
 };
 
-void textField(Writer &io, const std::string &value) { io.text(value); }
-void textField(Reader &io, std::string &value) { io.text(value); }
+} // namespace
 
-template <class IO, class T> void location(IO &io, T &value) {
-  textField(io, value.file);
-  io.integer(value.line);
-  io.integer(value.column);
-}
+namespace penstock {
 
-template <class IO, class T> void diagnostic(IO &io, T &d) {
-  io.below(d.severity, 3);
-  io.integer(d.code);
-  location(io, d.location);
-  textField(io, d.message);
-  textField(io, d.label);
-  io.items(d.notes, [](IO &each, auto &note) {
-    location(each, note.location);
-    textField(each, note.message);
-    textField(each, note.label);
-  });
-  io.items(d.helps, [](IO &each, auto &help) { textField(each, help); });
-  io.items(d.facts, [](IO &each, auto &fact) {
-    textField(each, fact.first);
-    textField(each, fact.second);
-  });
-}
+template <> struct Members<ArgumentInfo> {
+  static void visit(auto &io, auto &argument) {
+    io("name", argument.name);
+    io("tensor", argument.tensor, 2);
+    io("element", argument.element, uint64_t(Element::f6e3m2_packed) + 1);
+    io("rank", argument.rank, detail::Extents::capacity + 1);
+    io("written", argument.written, 2);
+    io("mayOverlap", argument.mayOverlap, 2);
+    io("sizes", argument.sizes);
+  }
+};
 
-template <class IO, class T> void argument(IO &io, T &value) {
-  textField(io, value.name);
-  io.below(value.tensor, 2);
-  io.below(value.element, uint64_t(Element::f6e3m2_packed) + 1);
-  io.below(value.rank, detail::Extents::capacity + 1);
-  io.below(value.written, 2);
-  io.below(value.mayOverlap, 2);
-  io.items(value.sizes, [](IO &each, auto &size) { textField(each, size); });
-}
+template <> struct Members<Cubin> {
+  static void visit(auto &io, auto &cubin) {
+    io("variant", cubin.variant);
+    io("architecture", cubin.architecture);
+    io("assembler", cubin.assembler);
+    io("code", cubin.code);
+  }
+};
 
-void fixedSizes(Writer &io, const std::map<std::string, int64_t> &sizes) {
-  io.list(sizes, [&](const auto &size) {
-    io.text(size.first);
-    io.integer(size.second);
-  });
-}
-void fixedSizes(Reader &io, std::map<std::string, int64_t> &sizes) {
-  std::vector<std::pair<std::string, int64_t>> all;
-  io.items(all, [](Reader &each, auto &size) {
-    each.text(size.first);
-    each.integer(size.second);
-  });
-  sizes = {all.begin(), all.end()};
-}
+template <> struct Members<std::pair<std::string, int64_t>> {
+  static void visit(auto &io, auto &size) {
+    io("name", size.first);
+    io("value", size.second);
+  }
+};
 
-template <class IO, class T> void kernelInfo(IO &io, T &info) {
-  textField(io, info.name);
-  textField(io, info.signature);
-  location(io, info.location);
-  location(io, info.gridLocation);
-  io.items(info.arguments, [](IO &each, auto &value) { argument(each, value); });
-  fixedSizes(io, info.fixedSizes);
-}
+template <> struct Members<KernelInfo> {
+  static void visit(auto &io, auto &info) {
+    io("name", info.name);
+    io("signature", info.signature);
+    io("location", info.location);
+    io("gridLocation", info.gridLocation);
+    io("arguments", info.arguments);
+    std::vector<std::pair<std::string, int64_t>> sizes(info.fixedSizes.begin(),
+                                                       info.fixedSizes.end());
+    io("fixedSizes", sizes);
+    if constexpr (!std::is_const_v<std::remove_reference_t<decltype(info)>>)
+      info.fixedSizes = {sizes.begin(), sizes.end()};
+  }
+};
 
-template <class IO, class T> void launchProgram(IO &io, T &program) {
-  io.items(program.steps, [](IO &each, auto &step) {
-    each.below(step.kind, LaunchStep::ZeroExtend + 1);
-    each.integer(step.a);
-    each.integer(step.b);
-    each.integer(step.c);
-    each.integer(step.value);
-  });
-  io.items(program.results, [](IO &each, auto &result) { each.integer(result); });
-  io.items(program.requirements, [](IO &each, auto &requirement) {
-    each.integer(requirement.step);
-    diagnostic(each, requirement.broken);
-  });
-}
+} // namespace penstock
 
-template <class IO, class T> void deviceKernel(IO &io, T &kernel) {
-  textField(io, kernel.name);
-  textField(io, kernel.architecture);
-  io.integer(kernel.threads);
-  io.integer(kernel.registers);
-  for (auto &extent : kernel.cluster)
-    io.integer(extent);
-  io.integer(kernel.sharedBytes);
-  io.integer(kernel.parameterBytes);
-  io.items(kernel.fields, [](IO &each, auto &field) {
-    each.below(field.kind, ParameterField::Prints + 1);
-    each.integer(field.index);
-    each.integer(field.dim);
-    each.integer(field.offset);
-  });
-  io.items(kernel.maps, [](IO &each, auto &map) {
-    each.integer(map.argument);
-    each.integer(map.dataType);
-    each.items(map.box, [](IO &inner, auto &extent) { inner.integer(extent); });
-    each.integer(map.swizzle);
-  });
-  io.items(kernel.rowAligned, [](IO &each, auto &rule) {
-    each.integer(rule.argument);
-    each.integer(rule.bytes);
-    each.integer(rule.multiple);
-  });
-  io.items(kernel.names, [](IO &each, auto &name) {
-    each.below(name.kind, StorageName::NamedBarrier + 1);
-    textField(each, name.name);
-    each.integer(name.first);
-    each.integer(name.size);
-    each.integer(name.slot);
-  });
-  io.items(kernel.faults, [](IO &each, auto &fault) { diagnostic(each, fault); });
-  io.items(kernel.prints, [](IO &each, auto &print) {
-    each.items(print.texts, [](IO &inner, auto &text) { textField(inner, text); });
-    each.items(print.operands, [](IO &inner, auto &operand) {
-      inner.below(operand.real, 2);
-      inner.below(operand.inRegisters, 2);
-      inner.items(operand.shape, [](IO &innermost, auto &extent) { innermost.integer(extent); });
-    });
-  });
-  launchProgram(io, kernel.launch);
-}
+namespace {
 
 /// Checks the indices of a kernel, on which launches rely.
 class IndexCheck {
@@ -250,18 +217,12 @@ private:
 
 std::string penstock::writeArtifact(const Artifact &artifact) {
   Writer meta;
-  kernelInfo(meta, artifact.info);
-  meta.items(artifact.variants,
-             [](Writer &io, const DeviceKernel &kernel) { deviceKernel(io, kernel); });
+  meta.write(artifact.info);
+  meta.write(artifact.variants);
   Writer ptx;
-  ptx.items(artifact.variants, [](Writer &io, const DeviceKernel &kernel) { io.text(kernel.ptx); });
+  ptx.list(artifact.variants, [&](const DeviceKernel &kernel) { ptx.text(kernel.ptx); });
   Writer code;
-  code.items(artifact.cubins, [](Writer &io, const Cubin &cubin) {
-    io.integer(cubin.variant);
-    io.text(cubin.architecture);
-    io.text(cubin.assembler);
-    io.text(cubin.code);
-  });
+  code.write(artifact.cubins);
   return writeContainer({{"META", meta.bytes}, {"PTX", ptx.bytes}, {"CUBIN", code.bytes}});
 }
 
@@ -292,16 +253,11 @@ std::optional<Artifact> penstock::readArtifact(std::string_view bytes,
     return Reader(std::string_view());
   };
   Reader meta = section("META"), ptx = section("PTX"), code = section("CUBIN");
-  kernelInfo(meta, artifact.info);
-  meta.items(artifact.variants, [](Reader &io, DeviceKernel &kernel) { deviceKernel(io, kernel); });
+  meta.read(artifact.info);
+  meta.read(artifact.variants);
   std::vector<std::string> texts;
-  ptx.items(texts, [](Reader &io, std::string &text) { io.text(text); });
-  code.items(artifact.cubins, [](Reader &io, Cubin &cubin) {
-    io.integer(cubin.variant);
-    io.text(cubin.architecture);
-    io.text(cubin.assembler);
-    io.text(cubin.code);
-  });
+  ptx.read(texts);
+  code.read(artifact.cubins);
   if (!meta.complete() || !ptx.complete() || !code.complete() || artifact.variants.empty() ||
       texts.size() != artifact.variants.size())
     return refuse(ArtifactFormat, "a section is incomplete", again);
@@ -322,14 +278,14 @@ std::optional<Artifact> penstock::readArtifact(std::string_view bytes,
 
 std::string penstock::writeDiagnostics(const std::vector<Diagnostic> &diagnostics) {
   Writer io;
-  io.items(diagnostics, [](Writer &each, const Diagnostic &d) { diagnostic(each, d); });
+  io.write(diagnostics);
   return io.bytes;
 }
 
 std::optional<std::vector<Diagnostic>> penstock::readDiagnostics(std::string_view bytes) {
   Reader io(bytes);
   std::vector<Diagnostic> diagnostics;
-  io.items(diagnostics, [](Reader &each, Diagnostic &d) { diagnostic(each, d); });
+  io.read(diagnostics);
   if (!io.complete())
     return std::nullopt;
   return diagnostics;

@@ -108,7 +108,7 @@ public:
     rest = {};
     return 0;
   }
-  /// Whether everything was read without errors.
+  /// Returns whether all input was read without errors.
   bool complete() const { return ok && rest.empty(); }
   bool valid() const { return ok; }
 

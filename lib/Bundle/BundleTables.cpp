@@ -5,11 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tables are initializers of the structs in Launcher/Types.c. C has no empty arrays: an empty
-// table is a null pointer.
+// Tables are initializers of C structs, with the names of members, so that the C compiler
+// checks them against Launcher/Types.c. The structs of plain numbers are generated from
+// LaunchRecord.h together with their tables. C has no empty arrays: an empty table is a null
+// pointer.
 //
 //===----------------------------------------------------------------------===//
 #include "Bundle/BundleText.h"
+#include "Runtime/LaunchRecord.h"
 
 #include <algorithm>
 
@@ -44,6 +47,72 @@ std::string wide(int64_t value) {
   return value == INT64_MIN ? "INT64_MIN" : "INT64_C(" + std::to_string(value) + ")";
 }
 
+/// Declares a C struct with the members of a record. Lists are arrays of one number for each
+/// dimension of a tensor map.
+class StructText {
+public:
+  template <class T> void operator()(const char *name, const T &, uint64_t = 0) {
+    const char *type = std::is_same_v<T, int64_t> ? "int64_t " : "unsigned ";
+    text += "  " + (std::string(type) + name) + ";\n";
+  }
+  void operator()(const char *name, const std::vector<uint32_t> &, uint64_t = 0) {
+    text += std::string("  uint32_t ") + name + "[maxMapRank];\n";
+  }
+  std::string text;
+};
+
+template <class T> std::string declare(const std::string &name) {
+  StructText members;
+  const T empty = {};
+  Members<T>::visit(members, empty);
+  return "struct " + name + " {\n" + members.text + "};\n";
+}
+
+/// An initializer of such a struct.
+class RowText {
+public:
+  template <class T> void operator()(const char *name, const T &value, uint64_t = 0) {
+    if constexpr (std::is_same_v<T, int64_t>)
+      add(name, wide(value));
+    else
+      add(name, number(uint64_t(value)));
+  }
+  void operator()(const char *name, const std::vector<uint32_t> &values, uint64_t = 0) {
+    std::string list;
+    for (uint32_t value : values)
+      list += (list.empty() ? "" : ", ") + number(value);
+    add(name, "{" + (list.empty() ? "0" : list) + "}");
+  }
+  std::string text;
+
+private:
+  void add(const char *name, const std::string &value) {
+    text += (text.empty() ? "." : ", .") + std::string(name) + " = " + value;
+  }
+};
+
+template <class T> std::string row(const T &record) {
+  RowText members;
+  Members<T>::visit(members, record);
+  return "{" + members.text + "}";
+}
+
+/// The types of all tables that have no others inside of them.
+std::string declareRecords() {
+  std::string text = "enum stepKind {\n";
+#define LAUNCH_STEP(name) text += "  step" #name ",\n";
+#include "Runtime/LaunchKinds.def"
+  text += "};\n\nenum fieldKind {\n";
+#define PARAMETER_FIELD(name) text += "  field" #name ",\n";
+#include "Runtime/LaunchKinds.def"
+  text += "};\n\n";
+  for (const std::string &each :
+       {declare<LaunchStep>("step"), declare<ParameterField>("field"),
+        declare<TensorMapRecipe>("mapRecipe"), declare<RowAlignment>("rowRule")})
+    text += each + "\n";
+  return text;
+}
+
 /// Text of a diagnostic: source location, message, fixes.
 std::string messageOf(const Diagnostic &d) {
   std::string text;
@@ -69,23 +138,26 @@ public:
            ",\n  stepMost = " + std::to_string(stepMost) +
            ",\n  resultMost = " + std::to_string(resultMost) +
            ",\n  argumentMost = " + std::to_string(argumentMost) +
-           ",\n  parameterMost = " + std::to_string(parameterMost) + "\n};\n\n" + text +
-           "static const struct {\n  const struct message *faults;\n  size_t count;\n} "
+           ",\n  parameterMost = " + std::to_string(parameterMost) + "\n};\n\n" + declareRecords() +
+           text +
+           "static const struct {\n  const struct message *faults;\n  size_t faultCount;\n} "
            "variantFaults[] = {\n" +
            faults + "};\n\nstatic const struct kernel kernels[] = {\n" + kernels + "};\n";
   }
 
 private:
-  /// Writes an array and returns "name, count".
-  template <class L, class F> std::string array(const std::string &type, const L &all, F each) {
+  /// Writes an array and returns initializers of `member` and of `countMember`.
+  template <class L, class F>
+  std::string array(const std::string &member, const std::string &countMember,
+                    const std::string &type, const L &all, F each) {
     if (all.empty())
-      return "NULL, 0";
+      return "." + member + " = NULL, ." + countMember + " = 0";
     std::string name = "table" + std::to_string(next++);
     text += "static const " + type + " " + name + "[] = {\n";
     for (const auto &item : all)
       text += "  " + each(item) + ",\n";
     text += "};\n";
-    return name + ", " + std::to_string(all.size());
+    return "." + member + " = " + name + ", ." + countMember + " = " + std::to_string(all.size());
   }
 
   std::string bytes(std::string_view code, const std::string &comment) {
@@ -103,44 +175,54 @@ private:
   std::string addKernel(const BundledKernel &kernel) {
     const KernelInfo &info = kernel.configurations.front().artifact.info;
     argumentMost = std::max(argumentMost, info.arguments.size());
-    std::string arguments =
-        array("struct argumentInfo", info.arguments, [](const ArgumentInfo &argument) {
-          return "{" + quoted(argument.name) + ", " + quoted(nameOf(argument.element)) + ", " +
-                 number(argument.tensor) + ", " + number(bytesOf(argument.element)) + ", " +
-                 number(unsigned(argument.rank)) + ", " + number(argument.written) + ", " +
-                 number(argument.mayOverlap) + "}";
+    std::string arguments = array("arguments", "argumentCount", "struct argumentInfo",
+                                  info.arguments, [](const ArgumentInfo &argument) {
+                                    return "{.name = " + quoted(argument.name) +
+                                           ", .type = " + quoted(nameOf(argument.element)) +
+                                           ", .tensor = " + number(argument.tensor) +
+                                           ", .bytes = " + number(bytesOf(argument.element)) +
+                                           ", .rank = " + number(unsigned(argument.rank)) +
+                                           ", .written = " + number(argument.written) +
+                                           ", .mayOverlap = " + number(argument.mayOverlap) + "}";
+                                  });
+    std::string rules =
+        array("rules", "ruleCount", "struct sizeRule", info.sizeRules, [&](const SizeRule &rule) {
+          return "{.argument = " + number(rule.argument) + ", .dim = " + number(rule.dim) +
+                 ", .other = " + std::to_string(rule.otherArgument) +
+                 ", .otherDim = " + number(rule.otherDim) + ", .value = " + wide(rule.value) +
+                 ", .name = " + quoted(info.arguments[rule.argument].sizes[rule.dim]) + "}";
         });
-    std::string rules = array("struct sizeRule", info.sizeRules, [&](const SizeRule &rule) {
-      return "{" + number(rule.argument) + ", " + number(rule.dim) + ", " +
-             std::to_string(rule.otherArgument) + ", " + number(rule.otherDim) + ", " +
-             wide(rule.value) + ", " + quoted(info.arguments[rule.argument].sizes[rule.dim]) + "}";
-    });
     std::vector<std::string> made;
     for (const BundleConfiguration &configuration : kernel.configurations)
       made.push_back(addConfiguration(configuration));
     std::string configurations =
-        array("struct configuration", made, [](const std::string &each) { return each; });
-    return "  {" + quoted(kernel.name) + ", " + arguments + ", " + rules + ", " + configurations +
-           "},\n";
+        array("configurations", "configurationCount", "struct configuration", made,
+              [](const std::string &each) { return each; });
+    return "  {.name = " + quoted(kernel.name) + ", " + arguments + ", " + rules + ", " +
+           configurations + "},\n";
   }
 
   std::string addConfiguration(const BundleConfiguration &configuration) {
     const KernelInfo &info = configuration.artifact.info;
-    std::string bounds = array("struct bound", configuration.bounds, [&](const BundleBound &bound) {
-      for (size_t i = 0; i < info.arguments.size(); ++i)
-        for (size_t d = 0; d < info.arguments[i].sizes.size(); ++d)
-          if (info.arguments[i].sizes[d] == bound.size)
-            return "{" + number(i) + ", " + number(d) + ", " + wide(bound.least) + ", " +
-                   wide(bound.most) + "}";
-      return std::string();
-    });
+    std::string bounds = array("bounds", "boundCount", "struct bound", configuration.bounds,
+                               [&](const BundleBound &bound) {
+                                 for (size_t i = 0; i < info.arguments.size(); ++i)
+                                   for (size_t d = 0; d < info.arguments[i].sizes.size(); ++d)
+                                     if (info.arguments[i].sizes[d] == bound.size)
+                                       return "{.argument = " + number(i) +
+                                              ", .dim = " + number(d) +
+                                              ", .least = " + wide(bound.least) +
+                                              ", .most = " + wide(bound.most) + "}";
+                                 return std::string();
+                               });
     std::vector<std::string> made;
     for (size_t i = 0; i < configuration.artifact.variants.size(); ++i)
       made.push_back(addVariant(configuration.artifact, i));
-    std::string variants =
-        array("struct variant", made, [](const std::string &each) { return each; });
+    std::string variants = array("variants", "variantCount", "struct variant", made,
+                                 [](const std::string &each) { return each; });
     bool hopper = configuration.artifact.variants.front().architecture == "sm_90a";
-    return std::string(hopper ? "{90, " : "{100, ") + bounds + ", " + variants + "}";
+    return std::string("{.capability = ") + (hopper ? "90" : "100") + ", " + bounds + ", " +
+           variants + "}";
   }
 
   std::string addVariant(const Artifact &artifact, size_t index) {
@@ -149,50 +231,41 @@ private:
     stepMost = std::max(stepMost, program.steps.size());
     resultMost = std::max(resultMost, program.results.size());
     parameterMost = std::max<size_t>(parameterMost, kernel.parameterBytes);
-    std::string steps = array("struct step", program.steps, [](const LaunchStep &step) {
-      return "{" + number(step.kind) + ", " + number(step.a) + ", " + number(step.b) + ", " +
-             number(step.c) + ", " + wide(step.value) + "}";
-    });
-    std::string results =
-        array("unsigned", program.results, [](unsigned result) { return number(result); });
-    std::string requirements =
-        array("struct message", program.requirements, [](const LaunchRequirement &requirement) {
-          return "{" + number(requirement.step) + ", " + std::to_string(requirement.broken.code) +
-                 ", " + quoted(messageOf(requirement.broken)) + "}";
-        });
-    std::string fields = array("struct field", kernel.fields, [](const ParameterField &field) {
-      return "{" + number(field.kind) + ", " + number(field.index) + ", " + number(field.dim) +
-             ", " + number(field.offset) + "}";
-    });
-    std::string maps = array("struct mapRecipe", kernel.maps, [](const TensorMapRecipe &map) {
-      std::string box;
-      for (uint32_t extent : map.box)
-        box += (box.empty() ? "" : ", ") + number(extent);
-      return "{" + number(map.argument) + ", " + number(map.dataType) + ", " + number(map.swizzle) +
-             ", {" + (box.empty() ? "0" : box) + "}}";
-    });
-    std::string rows = array("struct rowRule", kernel.rowAligned, [](const RowAlignment &rule) {
-      return "{" + number(rule.argument) + ", " + number(rule.bytes) + ", " +
-             number(rule.multiple) + "}";
-    });
-    std::string faults = array("struct message", kernel.faults, [](const Diagnostic &fault) {
-      return "{0, " + std::to_string(fault.code) + ", " + quoted(messageOf(fault)) + "}";
-    });
+    std::string tables[] = {
+        array("steps", "stepCount", "struct step", program.steps, row<LaunchStep>),
+        array("results", "resultCount", "unsigned", program.results,
+              [](unsigned result) { return number(result); }),
+        array("requirements", "requirementCount", "struct message", program.requirements,
+              [](const LaunchRequirement &requirement) {
+                return message(requirement.step, requirement.broken);
+              }),
+        array("fields", "fieldCount", "struct field", kernel.fields, row<ParameterField>),
+        array("maps", "mapCount", "struct mapRecipe", kernel.maps, row<TensorMapRecipe>),
+        array("rows", "rowCount", "struct rowRule", kernel.rowAligned, row<RowAlignment>)};
+    std::string faults = array("faults", "faultCount", "struct message", kernel.faults,
+                               [](const Diagnostic &fault) { return message(0, fault); });
     std::string code;
     for (const Cubin &cubin : artifact.cubins)
       if (cubin.variant == index && cubin.architecture == kernel.architecture)
         code = cubin.code;
     std::string cubin = bytes(code, kernel.name + ", machine code for " + kernel.architecture),
                 ptx = bytes(kernel.ptx, kernel.name + ", PTX for " + kernel.architecture);
-    std::string result = "{" + quoted(kernel.name) + ", " + number(kernel.threads) + ", {" +
-                         number(kernel.cluster[0]) + ", " + number(kernel.cluster[1]) + ", " +
-                         number(kernel.cluster[2]) + "}, " + number(kernel.sharedBytes) + ", " +
-                         number(kernel.parameterBytes) + ", ";
-    for (const std::string &table : {steps, results, requirements, fields, maps, rows, faults})
+    std::string result =
+        "{.name = " + quoted(kernel.name) + ", .threads = " + number(kernel.threads) +
+        ", .cluster = {" + number(kernel.cluster[0]) + ", " + number(kernel.cluster[1]) + ", " +
+        number(kernel.cluster[2]) + "}, .sharedBytes = " + number(kernel.sharedBytes) +
+        ", .parameterBytes = " + number(kernel.parameterBytes) + ", ";
+    for (const std::string &table : tables)
       result += table + ", ";
-    result += cubin + ", " + ptx + ", " + number(variantFaults.size()) + "}";
+    result += faults + ", .cubin = " + cubin + ", .ptx = " + ptx +
+              ", .number = " + number(variantFaults.size()) + "}";
     variantFaults.push_back(faults);
     return result;
+  }
+
+  static std::string message(unsigned step, const Diagnostic &diagnostic) {
+    return "{.step = " + number(step) + ", .code = " + std::to_string(diagnostic.code) +
+           ", .text = " + quoted(messageOf(diagnostic)) + "}";
   }
 
   const Bundle &bundle;

@@ -11,13 +11,14 @@
 
 namespace penstock::bundle {
 
-/// Whether C and C++ accept a text as a name of ours.
+/// Returns whether a text is a valid C and C++ identifier for the bundle.
 bool isIdentifier(const std::string &text);
 /// The fields of `struct .._args`, in order: the names of the arguments where C accepts them.
 std::vector<std::string> fieldNames(const KernelInfo &info);
 /// Prefix of a kernel's functions: the bundle's name if it is the only one.
 std::string prefixOf(const Bundle &bundle, const BundledKernel &kernel);
-/// Whether all variants of a kernel wait for the previous kernel, so that it may overlap it.
+/// Returns whether all variants of a kernel wait for the previous kernel, so that it may overlap
+/// it.
 bool mayOverlapPrevious(const BundledKernel &kernel);
 /// The C type of a scalar argument.
 const char *scalarType(Element element);

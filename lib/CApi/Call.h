@@ -1,4 +1,4 @@
-//===- Call.h - What all functions of the C interface share -----*- C++ -*-===//
+//===- Call.h - Helpers shared by the C interface ---------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

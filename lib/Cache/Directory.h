@@ -53,7 +53,7 @@ public:
   /// Removes the entries that were not used for the longest time, and temporary files
   /// older than an hour. Returns the number of removed entries.
   uint64_t prune(int64_t maxBytes);
-  /// Whether nothing has pruned within the last hour.
+  /// Returns whether nothing has pruned within the last hour.
   bool pruningIsDue() const;
 
   /// Path of an entry. Only names of 64 hexadecimal digits are entries.

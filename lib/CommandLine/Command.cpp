@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CommandLine/CommandLine.h"
+#include "CommandLine/Terminal.h"
+#include "Diagnostics/Style.h"
 #include "Diagnostics/Suggest.h"
 
 #include <CLI/CLI.hpp>
@@ -46,7 +48,21 @@ std::string cli::checkChoice(const std::string &text, const std::vector<std::str
 }
 
 Command::Command(std::string tool, std::string name, std::string summary)
-    : tool(std::move(tool)), commandName(std::move(name)), commandSummary(std::move(summary)) {}
+    : tool(std::move(tool)), commandName(std::move(name)), commandSummary(std::move(summary)) {
+  generalSpecs.push_back({"color", 0, "auto|always|never", "colors of terminals (auto)"});
+  generalSpecs.back().choices = {"auto", "always", "never"};
+  generalSpecs.back().complete = Complete::Choices;
+  generalSpecs.back().read = [choices = generalSpecs.back().choices](const std::string &text) {
+    colorChoice() = text;
+    return checkChoice(text, choices);
+  };
+}
+
+std::vector<OptionSpec> Command::options() const {
+  std::vector<OptionSpec> all = optionSpecs;
+  all.insert(all.end(), generalSpecs.begin(), generalSpecs.end());
+  return all;
+}
 
 Command &Command::flag(std::string name, std::string help, bool &to) {
   OptionSpec option{std::move(name), 0, "", std::move(help)};
@@ -159,7 +175,8 @@ std::string Command::parse(const std::vector<std::string> &words) {
   CLI::Option *help = app.add_flag("-h,--help"), *version = app.add_flag("--version");
   std::vector<std::pair<const OptionSpec *, CLI::Option *>> parsed;
   std::vector<std::string> known = {"--help", "--version"};
-  for (const OptionSpec &spec : optionSpecs) {
+  std::vector<OptionSpec> specs = options();
+  for (const OptionSpec &spec : specs) {
     std::string names = "--" + spec.name;
     known.push_back(names);
     if (spec.letter)
@@ -240,12 +257,15 @@ int Command::usageError(const std::string &message) const {
 }
 
 std::string Command::help() const {
-  std::string text = commandSummary + "\n\n" + usage() + "\noptions:\n";
-  auto line = [&](std::string left, const std::string &help) {
-    left.resize(std::max<size_t>(left.size() + 2, 30), ' ');
-    text += left + help + "\n";
+  constexpr unsigned left = 30; // columns of the options' names
+  unsigned width = widthOf(1);
+  std::string text = wrapped(commandSummary, width, 0) + "\n\n" + usage() + "\noptions:\n";
+  auto line = [&](std::string names, const std::string &help) {
+    names.resize(std::max<size_t>(names.size() + 2, left), ' ');
+    unsigned column = unsigned(names.size());
+    text += names + wrapped(help, width, left, column) + "\n";
   };
-  for (const OptionSpec &option : optionSpecs)
+  for (const OptionSpec &option : options())
     line("  " + (option.letter ? std::string("-") + option.letter + ", " : "") + "--" +
              option.name + (option.value.empty() ? "" : " " + option.value),
          option.help);

@@ -28,7 +28,7 @@ namespace penstock::cli {
 /// Reads one value; returns what is wrong with it, or "".
 using Reader = std::function<std::string(const std::string &)>;
 
-/// What a shell offers for a value.
+/// Kind of values that shell completion offers.
 enum class Complete : uint8_t { Nothing, Files, Choices, Kernels };
 
 /// An option or a positional argument.
@@ -46,8 +46,8 @@ struct OptionSpec {
 /// The exit code of a command line that cannot be understood.
 constexpr int usageExit = 2;
 
-/// What a command of a tool understands. Options are bound to variables; the value
-/// that a variable has then is the default, and the help shows it.
+/// A command of a tool. Options are bound to variables; the value that a variable has at that time
+/// is the default, and the help shows it.
 class Command {
 public:
   Command(std::string tool, std::string name, std::string summary);
@@ -95,13 +95,14 @@ public:
 
   Command &example(std::string text);
 
-  /// Says what is wrong on standard error and returns the exit code for it.
+  /// Prints the error to standard error and returns the exit code for it.
   int usageError(const std::string &message) const;
   std::string help() const;
 
   const std::string &name() const { return commandName; }
   const std::string &summary() const { return commandSummary; }
-  const std::vector<OptionSpec> &options() const { return optionSpecs; }
+  /// Options of this command, then those of all commands.
+  std::vector<OptionSpec> options() const;
   const std::vector<OptionSpec> &positionals() const { return argumentSpecs; }
 
 private:
@@ -126,6 +127,7 @@ private:
 
   std::string tool, commandName, commandSummary, exampleText;
   std::vector<OptionSpec> optionSpecs, argumentSpecs;
+  std::vector<OptionSpec> generalSpecs; ///< options of all commands
   bool startsProgram = false;
   bool wantsHelp = false, wantsVersion = false;
 };

@@ -39,7 +39,7 @@ std::vector<std::string> optionNames(const Command &command) {
   return names;
 }
 
-/// What bash offers for a value, as a statement.
+/// Returns the bash statement that completes a value.
 std::string bashValue(const OptionSpec &spec) {
   switch (spec.complete) {
   case Complete::Choices:

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CommandLine/CommandLine.h"
+#include "CommandLine/Terminal.h"
+#include "Diagnostics/Style.h"
 #include "Diagnostics/Suggest.h"
 
 #include <algorithm>
@@ -33,11 +35,13 @@ Command &Tool::options(std::function<int(const Command &)> run) {
 
 int Tool::help(bool asked) const {
   FILE *out = asked ? stdout : stderr;
+  constexpr unsigned left = 14; // columns of the commands' names
+  unsigned width = widthOf(asked ? 1 : 2);
   std::fprintf(out, "%s\n\nusage: %s COMMAND [options]\n\ncommands:\n", summary.c_str(),
                name.c_str());
   for (const Entry &entry : commands)
     std::fprintf(out, "  %-12s%s\n", entry.command->name().c_str(),
-                 entry.command->summary().c_str());
+                 wrapped(entry.command->summary(), width, left, left).c_str());
   std::fprintf(out, "\n`%s COMMAND --help` shows the options of a command and an example.\n",
                name.c_str());
   return asked ? 0 : usageExit;

@@ -14,7 +14,7 @@ using namespace penstock;
 
 namespace {
 
-/// The last number in front of \p words in the assembler's report.
+/// The last number before \p words in the assembler's report.
 int numberBefore(llvm::StringRef text, llvm::StringRef words) {
   size_t at = text.rfind(words);
   if (at == llvm::StringRef::npos)

@@ -202,7 +202,7 @@ ExecutableRef compileCounted(PooledContext context, mlir::OwningOpRef<mlir::Modu
   return result;
 }
 
-/// Whether the result of these options is worth keeping, and depends on the key alone.
+/// Returns whether the result of these options is worth keeping, and depends on the key alone.
 bool isCacheable(const BackendOptions &options) {
   return options.target.kind != Target::Kind::Interpreter && !options.afterPass &&
          !options.timing && options.omittedPoint < 0 && options.optimized && options.verify;

@@ -18,10 +18,10 @@
 #include "Dialect/Tile/TileDialect.h"
 #include "Lang/Recorder.h"
 #include "Runtime/BlockContext.h"
-#include "Target/NVPTX/LaunchAttribute.h"
+#include "Target/NVPTX/LLVM/LaunchAttribute.h"
 #include "Target/NVPTX/Passes.h"
-#include "Transforms/Faults.h"
-#include "Transforms/KernelAbi.h"
+#include "Transforms/Launch/Faults.h"
+#include "Transforms/Launch/KernelAbi.h"
 #include "Transforms/Passes.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/Verifier.h"
@@ -275,7 +275,7 @@ public:
   }
 
   bool device(penstock::detail::Executable &executable, ModuleOp module, bool isExplicit) {
-    if (!checkProducts(module) || (isExplicit && !checkClusters(module)))
+    if (isExplicit && !checkClusters(module))
       return false;
     executable.emulated = options.target.onEmulator;
     penstock::detail::Executable::CompileRest rest;
@@ -313,26 +313,6 @@ public:
   }
 
 private:
-  bool checkProducts(ModuleOp module) {
-    tile::GemmOp first;
-    module.walk([&](tile::GemmOp gemm) {
-      if (!first && (gemm.isPacked() || gemm.getUnsignedA()))
-        first = gemm;
-    });
-    if (!first)
-      return true;
-    penstock::Diagnostic d;
-    d.code = CpuProduct;
-    d.location = tile::sourceLocationOf(first.getLoc());
-    d.message = first.isPacked() ? "the packed operand " + tile::describe(first.getB()) +
-                                       " of `gemm` is only supported on CPUs"
-                                 : "`unsigned_a` of `gemm` is only supported on CPUs";
-    d.helps.push_back(first.isPacked() ? "multiply by a two-dimensional tile"
-                                       : "subtract 128 from the operand, and correct the sums");
-    diagnostics.push_back(std::move(d));
-    return false;
-  }
-
   /// Copies of explicit kernels are divided by the kernel itself.
   bool checkClusters(ModuleOp module) {
     tile::GridOp preferring;

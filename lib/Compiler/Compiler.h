@@ -88,7 +88,7 @@ detail::ExecutableRef compileProgram(PooledContext context,
                                      llvm::StringRef kernel, const BackendOptions &options,
                                      std::vector<Diagnostic> &diagnostics);
 
-/// What an executable has before it is compiled: how launches are checked, and the program.
+/// Creates an executable before compilation: its launch checks and its program.
 detail::ExecutableRef beginExecutable(mlir::ModuleOp module, llvm::StringRef kernel,
                                       const BackendOptions &options);
 
@@ -131,7 +131,7 @@ public:
   CompileRest compileRest; ///< empty: there is no rest
   /// All of them. The rest is compiled by the first call; errors are added each time.
   const std::vector<std::shared_ptr<EmulatedKernel>> &allDevices(std::vector<Diagnostic> &errors);
-  /// Whether no kernel that was compiled so far takes these arguments.
+  /// Returns whether no compiled kernel accepts these arguments.
   bool needsRest(std::span<const Argument> arguments) const;
   /// The kernel for these arguments; null, with errors, if it cannot be compiled.
   const EmulatedKernel *deviceFor(std::span<const Argument> arguments,

@@ -32,7 +32,7 @@ std::string fileName(const std::string &path) {
   return path.find('/') == std::string::npos ? "./" + path : path;
 }
 
-/// Whether the code of a registered kernel is in the library at a path.
+/// Returns whether the code of a registered kernel is in the library at a path.
 bool isOf(const detail::Registration &registration, const std::string &path) {
   void *library = dlopen(fileName(path).c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   link_map *map = nullptr;

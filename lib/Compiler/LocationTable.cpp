@@ -44,7 +44,7 @@ template <class F> bool allLocations(DeviceKernel &kernel, F each) {
   return true;
 }
 
-/// Whether a text has a line number in it, which cannot be resolved.
+/// Returns whether a text contains a line number, which cannot be resolved.
 bool mentionsLine(const penstock::Diagnostic &d) {
   auto mentions = [](StringRef text) {
     for (size_t at = text.find("line "); at != StringRef::npos; at = text.find("line ", at + 1))

@@ -1,4 +1,4 @@
-//===- MachineFile.cpp - What was measured on one machine -----------------===//
+//===- MachineFile.cpp - Measurements of one machine ----------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Compiler/Pipelines.h"
 #include "Analysis/Passes.h"
+#include "Compiler/PassOrder.h"
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Interpreter/Interpreter.h"
@@ -24,14 +25,24 @@
 using namespace mlir;
 using namespace penstock;
 
+//===----------------------------------------------------------------------===//
+// CPUs
+//===----------------------------------------------------------------------===//
+
+/// Adds a pass on each function of the module.
+static void addNested(OpPassManager &passes, std::unique_ptr<Pass> pass) {
+  passes.addNestedPass<func::FuncOp>(std::move(pass));
+}
+
 void penstock::buildSchedulePipeline(OpPassManager &passes, const hw::Architecture &architecture,
                                      bool plain) {
-  passes.addNestedPass<func::FuncOp>(createFlattenTiles());
+  addNested(passes, createAttachTarget({architecture.name}));
+  addNested(passes, createFlattenTiles());
   bool scales = architecture.limits.tensorColumns; // only tcgen05 multiplies with them
   if (scales && !plain)
-    passes.addNestedPass<func::FuncOp>(createPadOperands());
-  passes.addNestedPass<func::FuncOp>(createExpandScaledProducts({/*unpadded=*/scales}));
-  passes.addNestedPass<func::FuncOp>(createResolveSchedules({architecture.name}));
+    addNested(passes, createPadOperands());
+  addNested(passes, createExpandScaledProducts({/*unpadded=*/scales}));
+  addNested(passes, createResolveSchedules());
 }
 
 void penstock::buildNativeLoopPipeline(OpPassManager &passes,
@@ -43,6 +54,8 @@ void penstock::buildNativeLoopPipeline(OpPassManager &passes,
   // schedule then only reorders, and writing it out would cost compile time.
   if (options.lateCompletion)
     passes.addNestedPass<func::FuncOp>(createExpandPipelines());
+  else
+    passes.addNestedPass<func::FuncOp>(createDropSchedules());
   passes.addNestedPass<func::FuncOp>(createNarrowIndexCasts());
   passes.addNestedPass<func::FuncOp>(createUnrollLoops());
   passes.addPass(createLowerLaunch());
@@ -64,62 +77,91 @@ void penstock::buildNativeLLVMPipeline(OpPassManager &passes, const NativeCpu &c
   passes.addPass(createPackArguments());
 }
 
+//===----------------------------------------------------------------------===//
+// GPUs
+//
+// Each pass declares the phase that it requires (Target/NVPTX/Passes.td). PassOrder.cpp has
+// the rules, with reasons, for passes of one phase. Neighbors that neither orders can be
+// swapped: docs/contributing/gpu-phases.md lists all pairs.
+//===----------------------------------------------------------------------===//
+
+/// Ends a phase: checks what the passes of the next one rely on. \p after is the last pass.
+static void endPhase(OpPassManager &passes, const DevicePipelineOptions &options, nv::Phase phase,
+                     const char *after) {
+  if (options.verifyPhases)
+    addNested(passes, createVerifyPhase({nv::stringifyPhase(phase).str(), after}));
+}
+
+void penstock::buildTilePipeline(OpPassManager &passes, const hw::Architecture &architecture,
+                                 const DevicePipelineOptions &options) {
+  addNested(passes, createStartKernel({/*alignedRows=*/!options.plain, /*isExplicit=*/false}));
+  addNested(passes, createOpenStatements());
+  buildSchedulePipeline(passes, architecture, options.plain);
+  addNested(passes, createChooseThreads());
+  addNested(passes, createTakeOverBlocks());
+  addNested(passes, createAssignSpaces());
+  addNested(passes, createBindEngines());
+  endPhase(passes, options, nv::Phase::Bound, "nv-bind-engines");
+}
+
 void penstock::buildBlockPipeline(OpPassManager &passes, const hw::Architecture &architecture,
                                   const DevicePipelineOptions &options) {
-  passes.addNestedPass<func::FuncOp>(
-      createAttachTarget({architecture.name, /*alignedRows=*/!options.plain}));
-  passes.addNestedPass<func::FuncOp>(createChooseThreads({architecture.name}));
-  passes.addNestedPass<func::FuncOp>(createTakeOverBlocks());
-  passes.addNestedPass<func::FuncOp>(createAssignSpaces());
-  passes.addNestedPass<func::FuncOp>(createBindEngines({architecture.name, options.plain}));
-  passes.addNestedPass<func::FuncOp>(createOverlapProducts());
-  passes.addNestedPass<func::FuncOp>(createPlaceAccumulators());
-  passes.addNestedPass<func::FuncOp>(createPlaceOperands());
-  passes.addNestedPass<func::FuncOp>(createAssignRoles());
-  passes.addNestedPass<func::FuncOp>(createShareCopies());
-  passes.addNestedPass<func::FuncOp>(createWritePlans({options.omittedPoint}));
-  passes.addNestedPass<func::FuncOp>(createExecuteInOrder());
-  passes.addNestedPass<func::FuncOp>(createAddTiles());
-  passes.addNestedPass<func::FuncOp>(createStageStores());
-  passes.addNestedPass<func::FuncOp>(createRequestBlocks());
+  buildTilePipeline(passes, architecture, options);
+  addNested(passes, createOverlapProducts());
+  addNested(passes, createPlaceAccumulators());
+  addNested(passes, createPlaceOperands());
+  addNested(passes, createAssignRoles());
+  addNested(passes, createShareCopies());
+  endPhase(passes, options, nv::Phase::Bound, "nv-share-copies");
+  addNested(passes, createWritePlans({options.omittedPoint}));
+  endPhase(passes, options, nv::Phase::Pipelined, "nv-write-plans");
+  addNested(passes, createExecuteInOrder());
+  addNested(passes, createAddTiles());
+  addNested(passes, createStageStores());
+  addNested(passes, createRequestBlocks());
+  endPhase(passes, options, nv::Phase::Ordered, "nv-request-blocks");
+}
+
+void penstock::buildMemoryPipeline(OpPassManager &passes) {
+  addNested(passes, createAssignLayouts());
+  addNested(passes, createPlanMemory());
+  addNested(passes, createInsertSyncs());
 }
 
 void penstock::buildDevicePipeline(OpPassManager &passes, const hw::Architecture &architecture,
                                    const DevicePipelineOptions &options) {
   if (options.contract)
-    passes.addNestedPass<func::FuncOp>(createAllowContraction());
+    addNested(passes, createAllowContraction());
   if (options.warpSpecialize) {
-    passes.addNestedPass<func::FuncOp>(createOpenStatements());
-    buildSchedulePipeline(passes, architecture, options.plain);
     buildBlockPipeline(passes, architecture, options);
   } else {
-    passes.addNestedPass<func::FuncOp>(createFlattenTiles());
-    passes.addNestedPass<func::FuncOp>(createAttachTarget({architecture.name, false}));
+    addNested(passes, createAttachTarget({architecture.name}));
+    addNested(passes, createStartKernel({/*alignedRows=*/false, /*isExplicit=*/true}));
+    addNested(passes, createFlattenTiles());
   }
-  passes.addNestedPass<func::FuncOp>(createAssignLayouts());
-  passes.addNestedPass<func::FuncOp>(createPlanMemory());
-  passes.addNestedPass<func::FuncOp>(createInsertSyncs());
+  buildMemoryPipeline(passes);
+  endPhase(passes, options, nv::Phase::Placed, "nv-insert-syncs");
   if (options.checkBarriers)
-    passes.addNestedPass<func::FuncOp>(createCheckBarriers());
-  passes.addNestedPass<func::FuncOp>(createAdvanceSlots());
-  passes.addNestedPass<func::FuncOp>(createNarrowMasks());
-  passes.addNestedPass<func::FuncOp>(createSkipIdentities());
-  passes.addNestedPass<func::FuncOp>(createNarrowIndexCasts());
-  passes.addNestedPass<func::FuncOp>(createUnrollLoops());
+    addNested(passes, createCheckBarriers());
+  addNested(passes, createAdvanceSlots());
+  addNested(passes, createNarrowMasks());
+  addNested(passes, createSkipIdentities());
+  addNested(passes, createNarrowIndexCasts());
+  addNested(passes, createUnrollLoops());
+  endPhase(passes, options, nv::Phase::Placed, "tile-unroll-loops");
   passes.addPass(createLowerLaunch({/*requirements=*/true, /*clusters=*/options.warpSpecialize}));
   // Explicit kernels slice rings in their innermost loops; what is outside reads as zero.
-  passes.addPass(
-      createGuardFaults({/*keepElements=*/true, /*memoryIn=*/nv::NVDialect::inOrderAttr.str()}));
+  passes.addPass(createGuardFaults(
+      {/*keepElements=*/true, /*memoryIn=*/nv::NVDialect::tileProgramAttr.str()}));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
-  // From here on LLVM finds what is common: upstream's CSE looks at everything
-  // between two loads, and there are thousands of them.
-  passes.addPass(createLowerThreads({architecture.name}));
+  passes.addPass(createLowerThreads());
   passes.addPass(createExpandNarrowFloats({/*convertsBf16=*/true}));
   passes.addPass(createLowerThreadsToLLVM());
   // Locations in the user's source become `.loc` lines of the PTX. With any other kind
   // of debug information the assembler would not optimize.
   passes.addPass(LLVM::createDIScopeForLLVMFuncOpPass({LLVM::DIEmissionKind::DebugDirectivesOnly}));
+  assert(!brokenRule(passes) && "passes are in an order that PassOrder.cpp forbids");
 }
 
 namespace {
@@ -136,8 +178,12 @@ struct NativeOptions : PassPipelineOptions<NativeOptions> {
   Option<bool> dots{*this, "dots", llvm::cl::desc("the target has AVX-512 BF16 and VNNI"),
                     llvm::cl::init(false)};
 
+  Option<bool> contract{*this, "contract", llvm::cl::desc("allow fused multiply-adds"),
+                        llvm::cl::init(false)};
+
   NativePipelineOptions get() const {
     NativePipelineOptions result;
+    result.contract = contract;
     result.lateCompletion = late;
     result.cpu.vectorBits = vectorBits;
     result.cpu.tiles = tiles;
@@ -155,6 +201,8 @@ struct GpuOptions : PassPipelineOptions<GpuOptions> {
                           llvm::cl::init(false)};
   Option<bool> plain{*this, "plain", llvm::cl::desc("no row is a multiple of 16 bytes"),
                      llvm::cl::init(false)};
+  Option<bool> contract{*this, "contract", llvm::cl::desc("allow fused multiply-adds"),
+                        llvm::cl::init(false)};
 };
 
 } // namespace
@@ -165,6 +213,7 @@ void penstock::registerPasses() {
   registerPenstockX86Passes();
   registerPenstockNVPTXPasses();
   registerTransformsPasses(); // upstream's canonicalize, cse, ...
+  LLVM::registerLLVMPasses(); // so that the text of a pipeline can be parsed again
   PassPipelineRegistration<NativeOptions>("penstock-native-loops",
                                           "From a tile program to loops over elements",
                                           [](OpPassManager &passes, const NativeOptions &options) {
@@ -187,7 +236,10 @@ void penstock::registerPasses() {
         if (!architecture || architecture->family == hw::Architecture::Family::X86)
           return refuse("unknown GPU `" + Twine(options.target.getValue()) + "`");
         buildDevicePipeline(passes, *architecture,
-                            {.warpSpecialize = !options.isExplicit, .plain = options.plain});
+                            {.warpSpecialize = !options.isExplicit,
+                             .plain = options.plain,
+                             .contract = options.contract,
+                             .verifyPhases = true});
         return success();
       },
       [](llvm::function_ref<void(const mlir::detail::PassOptions &)> list) { list(GpuOptions()); });

@@ -26,22 +26,34 @@ struct DevicePipelineOptions {
   bool plain = false;          ///< without TMA
   bool checkBarriers = true;
   bool contract = false; ///< products may be fused with sums
+  /// Checks the kernel at the end of each phase (nv-verify-phase).
+#ifdef NDEBUG
+  bool verifyPhases = false;
+#else
+  bool verifyPhases = true;
+#endif
   /// For tests: leaves out this point of every plan (nv-write-plans).
   int64_t omittedPoint = -1;
 };
 
-/// Resolves the schedules of a tile program, after products that the target does not have.
+/// Attaches the target to a tile program, replaces products that it does not have, and resolves
+/// schedules.
 void buildSchedulePipeline(mlir::OpPassManager &passes, const hw::Architecture &architecture,
                            bool plain = false);
 /// From a tile program to loops over elements, still in upstream's dialects.
 void buildNativeLoopPipeline(mlir::OpPassManager &passes, const NativePipelineOptions &options);
 /// From there to the LLVM dialect.
 void buildNativeLLVMPipeline(mlir::OpPassManager &passes, const NativeCpu &cpu);
-/// From a tile program with resolved schedules to what the threads and engines of a block do.
+/// From a tile program to one whose copies and MMAs have engines: phase `bound`.
+void buildTilePipeline(mlir::OpPassManager &passes, const hw::Architecture &architecture,
+                       const DevicePipelineOptions &options = {});
+/// From a tile program to what the threads and engines of a block do: phase `ordered`.
 void buildBlockPipeline(mlir::OpPassManager &passes, const hw::Architecture &architecture,
                         const DevicePipelineOptions &options = {});
+/// Assigns layouts, places tiles in shared memory and inserts barriers: phase `placed`.
+void buildMemoryPipeline(mlir::OpPassManager &passes);
 /// From a tile program or an explicit kernel to the LLVM dialect for a GPU; what its launch needs
-/// is an attribute of the module (Target/NVPTX/LaunchAttribute.h).
+/// is an attribute of the module (Target/NVPTX/LLVM/LaunchAttribute.h).
 void buildDevicePipeline(mlir::OpPassManager &passes, const hw::Architecture &architecture,
                          const DevicePipelineOptions &options);
 

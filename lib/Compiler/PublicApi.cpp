@@ -83,7 +83,8 @@ static std::vector<Diagnostic> launchOnGpu(detail::Executable &kernel,
   return program ? cuda::launch(*program, arguments, options, at) : errors;
 }
 
-/// Whether native code can be launched without another check; if not, what follows reports why.
+/// Returns whether native code can be launched without another check; if not, what follows reports
+/// why.
 static bool canRunNatively(const detail::Executable &kernel,
                            std::span<const detail::Argument> arguments,
                            const LaunchOptions &options) {
@@ -212,8 +213,7 @@ std::string detail::text(Executable *kernel, Form form) {
   if (form == Form::Ptx) {
     if (executable.devices.empty())
       return "";
-    // What a launch must say and the text does not; at the end, so that the lines
-    // of findings stay where they are.
+    // Launch data that the PTX text lacks; at the end, so that lines of findings do not change.
     const DeviceKernel &device = executable.devices.front()->kernel;
     return device.ptx + "\n// " + device.name + ": " + std::to_string(device.sharedBytes) +
            " bytes of dynamic shared memory\n";

@@ -53,7 +53,7 @@ struct TemporaryFile {
     }
     return true;
   }
-  /// What is at its path now; the assembler may have replaced the file.
+  /// Returns the contents of the file at the path, which the assembler may have replaced.
   std::string read() const {
     std::string text;
     int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);

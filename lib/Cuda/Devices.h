@@ -70,7 +70,7 @@ private:
   bool active;
 };
 
-/// Where a launch goes.
+/// Context and device of a launch.
 struct Destination {
   void *context = nullptr;
   int device = 0;

@@ -11,7 +11,7 @@
 
 namespace penstock::cuda {
 
-/// What \p result of the driver function \p call means.
+/// Returns the diagnostic for \p result of the driver function \p call.
 Diagnostic driverError(const DriverApi &api, int result, const char *call);
 
 } // namespace penstock::cuda

@@ -37,9 +37,9 @@ bool isDefaultStream(void *stream) {
   return !stream || stream == legacyStream || stream == perThreadStream;
 }
 
-/// Where this thread's last launches of a variant went, by stream, or by context for the
-/// default streams. A stream may have been destroyed, and its handle be that of another
-/// one: then the driver refuses the launch, and the entry is made anew.
+/// Destinations of this thread's last launches of a variant, by stream, or by context for the
+/// default streams. If a stream was destroyed and its handle reused, the driver rejects the launch,
+/// and the entry is created again.
 struct Recent {
   uint64_t program = 0;
   void *key = nullptr;

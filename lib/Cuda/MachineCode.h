@@ -37,7 +37,7 @@ struct LoadPolicy {
   bool assembleForEmulator = false;
   /// Path of libnvJitLink, for machines without ptxas; empty: it is not used.
   std::string nvJitLink = {};
-  /// Whether a line on standard error says, once in a process, that the driver compiles PTX.
+  /// True if a line on standard error reports, once per process, that the driver compiles PTX.
   bool announceDriver = false;
   /// Empty: nothing is kept.
   CodeCache cache = {};

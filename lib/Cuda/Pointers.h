@@ -41,7 +41,7 @@ private:
   Entry all[128];
 };
 
-/// Asks the driver; an error if a kernel on this GPU cannot access all of the bytes.
+/// Checks with the driver that a kernel on this GPU can access all of the bytes.
 void checkPointer(const DriverApi &api, const Destination &to, uint64_t address, uint64_t bytes,
                   const ArgumentInfo &argument, std::vector<Diagnostic> &diagnostics);
 

@@ -18,7 +18,7 @@
 
 namespace penstock::cuda {
 
-/// What a map is made of, beside the recipe.
+/// Inputs of a map, in addition to the recipe.
 struct MapKey {
   MapKey(uint64_t program, uint32_t recipe, const detail::Argument &tensor, uint64_t address);
 
@@ -38,7 +38,7 @@ const uint8_t *findMap(uint64_t program, uint32_t recipe, const detail::Argument
 const uint8_t *encodeMap(const DriverApi &api, const MapKey &key,
                          const TensorMapDescription &description, int &result);
 
-/// How many maps this thread has encoded, for tests and benchmarks.
+/// Returns the number of maps that this thread has encoded, for tests and benchmarks.
 uint64_t encodedMaps();
 
 } // namespace penstock::cuda

@@ -45,7 +45,7 @@ int Driver::endCapture(Queue &queue, Graph *&graph) {
   if (capture->mode != CaptureRelaxed && capture->thread != std::this_thread::get_id())
     return refuseInCapture(*capture, CaptureWrongThread);
   int result = capture->broken ? int(CaptureInvalidated) : int(Success);
-  // What other streams did must come before the end of this one.
+  // Work of other streams must precede the end of this one.
   std::set<size_t> before(queue.frontier.begin(), queue.frontier.end());
   for (size_t i = capture->graph.nodes.size(); i-- > 0;)
     if (before.count(i))

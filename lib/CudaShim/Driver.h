@@ -17,7 +17,7 @@
 #include "Cuda/DriverTypes.h"
 #include "CudaShim/FatBinary.h"
 #include "Emulator/Launch.h"
-#include "Emulator/Tier.h"
+#include "Emulator/Races/Tier.h"
 #include "Hardware/Chip.h"
 
 #include <chrono>
@@ -213,7 +213,7 @@ public:
 
   // Captures
   int refuseInCapture(Capture &capture, int result);
-  /// Whether a capture forbids calls that are not safe while it goes on.
+  /// Returns whether a capture forbids calls that are not safe while it goes on.
   Capture *captureThatForbids();
   Capture *captureIn(Context &context, bool onlyBlocking);
   int endCapture(Queue &queue, Graph *&graph);

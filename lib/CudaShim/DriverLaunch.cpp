@@ -8,8 +8,8 @@
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/Render.h"
 #include "Diagnostics/Serialize.h"
+#include "Emulator/Decode/Names.h"
 #include "Emulator/Mutants.h"
-#include "Emulator/Names.h"
 
 #include <algorithm>
 #include <cstdio>

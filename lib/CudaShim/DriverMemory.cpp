@@ -21,7 +21,7 @@ namespace {
 
 uint64_t addressOf(const void *pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
-/// Whether a copy of these bytes stays inside of one allocation; host memory is trusted.
+/// Returns whether a copy of these bytes stays inside of one allocation; host memory is trusted.
 bool inBounds(uint64_t address, size_t bytes) {
   penstock::shim::Device *device = driver().deviceOf(address);
   return !device || bytes == 0 || device->gpu.memory.host(address, bytes);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CudaShim/Driver.h"
-#include "Emulator/TensorMap.h"
+#include "Emulator/Tensor/TensorMap.h"
 
 #include <algorithm>
 #include <cstdio>

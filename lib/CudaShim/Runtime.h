@@ -41,7 +41,7 @@ inline DevicePointer address(const void *pointer) {
 
 } // namespace penstock::shim
 
-// What is used of the driver.
+// Used functions of the driver.
 extern "C" {
 int cuInit(unsigned);
 int cuDriverGetVersion(int *);

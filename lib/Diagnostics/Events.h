@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-/// Whether anything receives events of a level; costs one load if not.
+/// Returns whether anything receives events of a level; costs one load if not.
 bool isLogged(LogLevel level);
 
 /// Emits an event that ends now and began at \p begin.

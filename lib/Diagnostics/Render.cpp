@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Render.h"
 #include "Diagnostics/SourceText.h"
+#include "Diagnostics/Style.h"
 
 #include <algorithm>
 
@@ -24,21 +25,43 @@ const char *severityName(Severity severity) {
   return "error";
 }
 
+Style styleOf(Severity severity) {
+  switch (severity) {
+  case Severity::Note:
+    return Style::Note;
+  case Severity::Warning:
+    return Style::Warning;
+  case Severity::Error:
+    break;
+  }
+  return Style::Error;
+}
+
+/// Columns before the continuation of a message.
+constexpr unsigned indent = 8;
+
 class Renderer {
 public:
   explicit Renderer(const RenderOptions &options) : options(options) {}
 
-  void location(const SourceLocation &at) {
+  /// "file:line: ".
+  std::string location(const SourceLocation &at) const {
     if (!at.known())
-      return;
+      return "";
     std::string file = at.file;
     if (options.shortFileNames)
       if (auto slash = file.find_last_of('/'); slash != std::string::npos)
         file.erase(0, slash + 1);
-    out += file;
     if (at.line)
-      out += ":" + std::to_string(at.line);
-    out += ": ";
+      file += ":" + std::to_string(at.line);
+    return file + ": ";
+  }
+
+  /// A message after its location and severity, in their styles.
+  void message(const std::string &at, const std::string &severity, Style style,
+               const std::string &text) {
+    out += styled(at, Style::Bold, options.color) + styled(severity, style, options.color) +
+           wrapped(text, options.width, indent, unsigned(at.size() + severity.size())) + "\n";
   }
 
   /// The source line with a caret: at the start of the call or word that the
@@ -61,24 +84,22 @@ public:
     caret = std::min(caret == std::string::npos ? 0 : caret, text->size());
     std::string margin = text->substr(0, caret);
     std::replace_if(margin.begin(), margin.end(), [](char c) { return c != '\t'; }, ' ');
-    out += std::string(number.size(), ' ') + " | " + margin + "^";
-    out += label.empty() ? "\n" : " " + label + "\n";
+    out += std::string(number.size(), ' ') + " | " + margin +
+           styled(label.empty() ? "^" : "^ " + label, Style::Help, options.color) + "\n";
   }
 
   void diagnostic(const Diagnostic &d) {
-    location(d.location);
-    out += severityName(d.severity);
+    std::string severity = severityName(d.severity);
     if (d.code)
-      out += " " + codeName(d.code);
-    out += ": " + d.message + "\n";
+      severity += " " + codeName(d.code);
+    message(location(d.location), severity + ": ", styleOf(d.severity), d.message);
     quote(d.location, d.label);
     for (const DiagnosticNote &note : d.notes) {
-      location(note.location);
-      out += "note: " + note.message + "\n";
+      message(location(note.location), "note: ", Style::Note, note.message);
       quote(note.location, note.label);
     }
     for (const std::string &help : d.helps)
-      out += "  help: " + help + "\n";
+      message("", "  help: ", Style::Help, help);
   }
 
   std::string out;

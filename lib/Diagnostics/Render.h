@@ -22,6 +22,8 @@ using SourceLineFn = std::function<std::optional<std::string>(const std::string 
 struct RenderOptions {
   SourceLineFn sourceLine;     ///< empty: read from disk
   bool shortFileNames = false; ///< print only the last component of paths
+  bool color = false;          ///< for terminals
+  unsigned width = 0;          ///< messages are wrapped at this column; 0: they are not
 };
 
 /// Renders in the form

@@ -93,7 +93,7 @@ size_t startOfCall(std::string_view line, size_t column) {
   } else if (!isOfName(line[at])) {
     return column;
   }
-  // What the called member is a member of: names, calls and elements.
+  // Skips the object of the called member: names, calls and elements.
   while (true) {
     std::string_view before = line.substr(0, at);
     size_t end = before.ends_with("->") || before.ends_with("::") ? at - 2

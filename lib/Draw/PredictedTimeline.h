@@ -8,7 +8,7 @@
 #define PENSTOCK_DRAW_PREDICTEDTIMELINE_H
 
 #include "Draw/Timeline.h"
-#include "Scheduling/Predict.h"
+#include "Scheduling/Schedule/Predict.h"
 
 namespace penstock::draw {
 

@@ -33,6 +33,11 @@ int64_t tickStep(int64_t end, int64_t count) {
         step *= 10;
 }
 
+/// Of warps that work. Iterations have the other colors.
+constexpr Color computeColor = {"#dbe3ec", "#7d8b9a"};
+
+constexpr Color conflictColor = {"#e25555", "#9c1f1f"};
+
 struct WaitStyle {
   Slice::Cause cause;
   const char *pattern, *fill, *hatch, *line;
@@ -40,8 +45,8 @@ struct WaitStyle {
 };
 constexpr WaitStyle waitStyles[] = {
     {Slice::Cause::Unknown, "hatch", "#f4f5f7", "#c3cbd4", "#9aa5b1", "warps wait"},
-    {Slice::Cause::Copy, "hatch-copy", "#eef5fc", "#a9cbee", "#6f9fd0", "wait for copies"},
-    {Slice::Cause::Product, "hatch-product", "#fdf3e7", "#efc48d", "#cf9a52", "for products"},
+    {Slice::Cause::Copy, "hatch-copy", "#eef5fc", "#a9cbee", "#6f9fd0", "wait for loads"},
+    {Slice::Cause::Product, "hatch-product", "#fdf3e7", "#efc48d", "#cf9a52", "for MMAs"},
     {Slice::Cause::Store, "hatch-store", "#eef8ef", "#a8d5ac", "#6faf76", "for stores"},
     {Slice::Cause::Warps, "hatch-warps", "#f4f5f7", "#c3cbd4", "#9aa5b1", "for other warps"},
 };
@@ -67,7 +72,7 @@ public:
       y += barHeight + lanes[row] * (flightHeight + 2) + rowGap;
     }
     bottom = y;
-    height = bottom + axisHeight + legendHeight + (hasSlots() ? legendLine : 0);
+    height = bottom + axisHeight + legendHeight + (hasKeys() ? legendLine : 0);
   }
 
   std::string draw() {
@@ -88,6 +93,7 @@ private:
   void placeFlights(unsigned row);
   std::string hatches() const;
   bool hasWait(Slice::Cause cause) const;
+  bool hasKeys() const;
   bool hasSlots() const;
   void header();
   void rows();
@@ -141,6 +147,14 @@ bool Chart::hasWait(Slice::Cause cause) const {
   });
 }
 
+/// Returns true if the legend has more than iterations.
+bool Chart::hasKeys() const {
+  return std::ranges::any_of(timeline.slices, [](const Slice &s) {
+    return s.kind == Slice::Kind::Full || s.kind == Slice::Kind::Wait ||
+           s.kind == Slice::Kind::Compute;
+  });
+}
+
 bool Chart::hasSlots() const {
   return std::ranges::any_of(timeline.slices,
                              [](const Slice &s) { return s.kind == Slice::Kind::Full; });
@@ -169,10 +183,14 @@ void Chart::header() {
 void Chart::rows() {
   for (size_t row = 0; row < timeline.rows.size(); ++row) {
     if (row % 2 == 0)
-      out += "<rect x=\"0\" y=\"" + std::to_string(top[row] - rowGap / 2) + "\" width=\"" +
-             std::to_string(width) + "\" height=\"" +
+      out += "<rect class=\"band\" x=\"0\" y=\"" + std::to_string(top[row] - rowGap / 2) +
+             "\" width=\"" + std::to_string(width) + "\" height=\"" +
              std::to_string(barHeight + lanes[row] * (flightHeight + 2) + rowGap) +
              "\" fill=\"#f8f9fb\"/>\n";
+    // Rows of one name are one engine.
+    if (row && timeline.rows[row].name == timeline.rows[row - 1].name &&
+        timeline.rows[row].note == timeline.rows[row - 1].note)
+      continue;
     bool noted = !timeline.rows[row].note.empty();
     text(16, top[row] + (noted ? 11 : 17), "row", timeline.rows[row].name);
     if (noted)
@@ -214,6 +232,14 @@ void Chart::slice(size_t index) {
     y += barHeight + 2 + laneOf[index] * (flightHeight + 2);
     tall = flightHeight;
     stroke = "none";
+  } else if (s.kind == Slice::Kind::Conflict) {
+    fill = conflictColor.fill;
+    stroke = conflictColor.line;
+  } else if (s.kind == Slice::Kind::Compute) {
+    fill = computeColor.fill;
+    stroke = computeColor.line;
+    y += 2;
+    tall -= 4;
   } else if (s.kind == Slice::Kind::Wait) {
     const WaitStyle &style = styleOf(s.cause);
     fill = "url(#" + std::string(style.pattern) + ")";
@@ -238,7 +264,7 @@ void Chart::slice(size_t index) {
   // The longest label that fits, or none.
   auto label = [&](std::vector<std::string> choices, const char *style, double letter) {
     for (const std::string &choice : choices)
-      if (to - from > double(choice.size()) * letter + 4) {
+      if (to - from > double(choice.size()) * letter + 6) {
         double middle = (from + to) / 2;
         // Hatching behind letters makes them hard to read.
         if (s.kind == Slice::Kind::Wait) {
@@ -254,14 +280,16 @@ void Chart::slice(size_t index) {
   std::string iteration = std::to_string(s.iteration);
   if (s.kind == Slice::Kind::Work)
     label({s.name + " " + iteration, shortName(s) + iteration, iteration}, "bar", 6.8);
-  else if (s.kind == Slice::Kind::Full)
+  else if (s.kind == Slice::Kind::Full || s.kind == Slice::Kind::Conflict)
     label({iteration}, "bar", 6.8);
+  else if (s.kind == Slice::Kind::Compute)
+    label({s.name, shortName(s)}, "why", 5.9);
   else if (s.kind == Slice::Kind::Wait)
     label({s.detail}, "why", 5.9);
 }
 
-/// What tells a statement from the others of its row: "A" for "copyA" next to
-/// "copyB".
+/// Returns the shortest name that distinguishes a statement from the others of its row: "A" for
+/// "copyA" next to "copyB".
 std::string Chart::shortName(const Slice &slice) const {
   size_t common = slice.name.size();
   bool others = false;
@@ -280,50 +308,59 @@ void Chart::legend() {
   double y = bottom + axisHeight + 6;
   double at = marginLeft;
   int64_t iterations = 0;
-  bool flight = false;
+  bool flight = false, compute = false, conflict = false;
   for (const Slice &s : timeline.slices) {
-    iterations = std::max(iterations, s.iteration + 1);
+    if (s.kind != Slice::Kind::Wait && s.kind != Slice::Kind::Compute)
+      iterations = std::max(iterations, s.iteration + 1);
     flight |= s.kind == Slice::Kind::Flight;
+    compute |= s.kind == Slice::Kind::Compute;
+    conflict |= s.kind == Slice::Kind::Conflict;
   }
-  text(at, y + 11, "note", "iteration");
-  at += 58;
-  for (int64_t i = 0; i < std::min<int64_t>(iterations, std::size(palette)); ++i) {
-    out += "<rect x=\"" + number(at) + "\" y=\"" + number(y) +
-           "\" width=\"14\" height=\"14\" rx=\"2.5\" fill=\"" + palette[i].fill + "\" stroke=\"" +
-           palette[i].line + "\"/>\n";
-    text(at + 18, y + 11, "note",
-         std::to_string(i) + (iterations > int64_t(std::size(palette)) ? ", ..." : ""));
-    at += iterations > int64_t(std::size(palette)) ? 46 : 36;
+  if (iterations) {
+    text(at, y + 11, "note", "iteration");
+    at += 58;
+    // Colors recur.
+    bool more = iterations > int64_t(std::size(palette));
+    for (int64_t i = 0; i < std::min<int64_t>(iterations, std::size(palette)); ++i) {
+      out += "<rect x=\"" + number(at) + "\" y=\"" + number(y) +
+             "\" width=\"14\" height=\"14\" rx=\"2.5\" fill=\"" + palette[i].fill + "\" stroke=\"" +
+             palette[i].line + "\"/>\n";
+      text(at + 18, y + 11, "note",
+           more && i == 0 ? "0, 8, .." : std::to_string(i) + (more ? ", .." : ""));
+      at += more ? (i == 0 ? 64 : 46) : 36;
+    }
+    at += 16;
   }
-  at += 16;
   if (flight) {
     out += "<rect x=\"" + number(at) + "\" y=\"" + number(y + 5) +
            "\" width=\"26\" height=\"5\" rx=\"2.5\" fill=\"" + palette[0].fill + "\"/>\n";
     text(at + 32, y + 11, "note", "in flight");
     at += 96;
   }
-  if (hasSlots()) { // on a line of their own, with the waits
+  auto key = [&](const std::string &fill, const char *stroke, const char *style,
+                 std::string_view name) {
+    out += "<rect x=\"" + number(at) + "\" y=\"" + number(y) +
+           "\" width=\"26\" height=\"14\" rx=\"2.5\" fill=\"" + fill + "\" stroke=\"" + stroke +
+           "\"" + style + "/>\n";
+    text(at + 32, y + 11, "note", std::string(name));
+    at += 50 + 5.8 * double(name.size());
+  };
+  if (hasKeys() && iterations) { // on a line of their own
     y += legendLine;
     at = marginLeft;
-    for (auto [name, style] :
-         {std::pair("slot in flight", " fill-opacity=\"0.25\" stroke-dasharray=\"3 2\""),
-          std::pair("slot full", "")}) {
-      out += "<rect x=\"" + number(at) + "\" y=\"" + number(y) +
-             "\" width=\"26\" height=\"14\" rx=\"2.5\" fill=\"" + palette[0].fill + "\" stroke=\"" +
-             palette[0].line + "\"" + style + "/>\n";
-      text(at + 32, y + 11, "note", name);
-      at += 50 + 5.6 * double(std::string_view(name).size());
-    }
   }
-  for (const WaitStyle &style : waitStyles) {
-    if (!hasWait(style.cause))
-      continue;
-    out += "<rect x=\"" + number(at) + "\" y=\"" + number(y) +
-           "\" width=\"26\" height=\"14\" rx=\"2.5\" fill=\"url(#" + style.pattern +
-           ")\" stroke=\"" + style.line + "\"/>\n";
-    text(at + 32, y + 11, "note", style.text);
-    at += 50 + 5.6 * double(std::string_view(style.text).size());
+  if (hasSlots()) {
+    key(palette[0].fill, palette[0].line, " fill-opacity=\"0.25\" stroke-dasharray=\"3 2\"",
+        "slot in flight");
+    key(palette[0].fill, palette[0].line, "", "slot full");
   }
+  if (conflict)
+    key(conflictColor.fill, conflictColor.line, "", "race: filled while it is read");
+  if (compute)
+    key(computeColor.fill, computeColor.line, "", "warps work");
+  for (const WaitStyle &style : waitStyles)
+    if (hasWait(style.cause))
+      key("url(#" + std::string(style.pattern) + ")", style.line, "", style.text);
 }
 
 } // namespace

@@ -10,6 +10,21 @@
 
 namespace penstock::draw {
 
+/// Colors for readers who prefer dark pages: the paper, and the texts and lines on it. Bars keep
+/// their colors, on which text is dark.
+static constexpr const char *darkStyle = "@media (prefers-color-scheme:dark){\n"
+                                         ".paper{fill:#1d2027}\n"
+                                         ".band{fill:#252932}\n"
+                                         ".title,.row,.value,.name{fill:#e9ecf1}\n"
+                                         ".sub,.note,.tick,.axis,.side{fill:#b4bdc9}\n"
+                                         ".grid,.step{stroke:#3d434e}\n"
+                                         ".base{stroke:#626b78}\n"
+                                         ".range,.group{stroke:#e9ecf1}\n"
+                                         ".cell{stroke:#1d2027}\n"
+                                         ".marked{fill:#ff8a7d}\n"
+                                         ".mark{stroke:#ff8a7d}\n"
+                                         "}\n";
+
 std::string number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2f", value);
@@ -46,10 +61,10 @@ void SvgWriter::begin(int width, int height, const std::string &style,
         "\" viewBox=\"0 0 " + wide + " " + high +
         "\" role=\"img\" font-family=\"'DejaVu Sans','Segoe UI',Helvetica,Arial,sans-serif\">\n"
         "<style>\n" +
-        style + "</style>\n";
+        style + darkStyle + "</style>\n";
   if (!definitions.empty())
     out += "<defs>" + definitions + "</defs>\n";
-  out += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
+  out += "<rect class=\"paper\" width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
 }
 
 void SvgWriter::text(double x, double y, const char *style, const std::string &what) {

@@ -35,8 +35,8 @@ std::string xmlText(const std::string &);
 /// Writes one picture.
 class SvgWriter {
 protected:
-  /// The frame of a white picture of so many pixels, with rules of CSS and definitions
-  /// of its own.
+  /// The frame of a picture of so many pixels, with its rules of CSS and definitions. Its paper
+  /// is white, or dark where the reader prefers that; the class of a background is `band`.
   void begin(int width, int height, const std::string &style, const std::string &definitions = "");
   void text(double x, double y, const char *style, const std::string &what);
   void line(double x1, double y1, double x2, double y2, const char *style);

@@ -1,4 +1,4 @@
-//===- Timeline.h - What runs when, as plain data ---------------*- C++ -*-===//
+//===- Timeline.h - Timelines as plain data ---------------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,10 +27,12 @@ struct Row {
 struct Slice {
   enum class Kind {
     Work,    ///< an engine does something for an iteration
+    Compute, ///< a group of warps executes a source line
     Flight,  ///< the result is on its way and keeps no engine
     Wait,    ///< a group of warps waits
     Filling, ///< data is on its way into a slot of a ring
-    Full     ///< the slot holds data that is still read
+    Full,    ///< the slot holds data that is still read
+    Conflict ///< data is on its way into a slot that is still read
   };
   Kind kind = Kind::Work;
   unsigned row = 0;
@@ -38,7 +40,7 @@ struct Slice {
   int64_t iteration = 0;
   int64_t start = 0;
   int64_t end = 0;
-  /// What it waits for, which slot it uses, ...
+  /// Cause of the wait, slot, ...
   std::string detail;
   /// The end of a wait, by which it is colored.
   enum class Cause : uint8_t { Unknown, Copy, Product, Store, Warps };
@@ -51,12 +53,16 @@ inline const char *nameOf(Slice::Kind kind) {
   switch (kind) {
   case Slice::Kind::Work:
     return "work";
+  case Slice::Kind::Compute:
+    return "compute";
   case Slice::Kind::Flight:
     return "flight";
   case Slice::Kind::Wait:
     return "wait";
   case Slice::Kind::Filling:
     return "filling";
+  case Slice::Kind::Conflict:
+    return "conflict";
   case Slice::Kind::Full:
     break;
   }
@@ -72,7 +78,7 @@ struct Timeline {
   std::vector<Slice> slices;
   /// Cycles from one iteration to the next in the steady state; 0: not known.
   int64_t interval = 0;
-  /// Where the steady state begins, for a bracket of one interval.
+  /// Start of the steady state, for a bracket of one interval.
   int64_t steadyFrom = 0;
 
   int64_t end() const {

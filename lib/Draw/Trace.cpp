@@ -58,8 +58,9 @@ std::string toTrace(const Timeline &timeline) {
       lane = lanes.insert(lanes.end(), {s.row, s.kind, 0});
     lane->free = s.end;
     size_t thread = size_t(lane - lanes.begin()) + 1;
-    std::string color =
-        s.kind == Slice::Kind::Wait ? "grey" : colors[s.iteration % std::size(colors)];
+    std::string color = s.kind == Slice::Kind::Wait || s.kind == Slice::Kind::Compute
+                            ? "grey"
+                            : colors[s.iteration % std::size(colors)];
     JsonObject details;
     details.number("iteration", s.iteration)
         .text("row", timeline.rows[s.row].name)

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Codes.h"
-#include "Emulator/HappensBefore.h"
+#include "Emulator/Races/HappensBefore.h"
 
 #include <cstdio>
 

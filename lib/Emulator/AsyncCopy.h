@@ -1,4 +1,4 @@
-//===- AsyncCopy.h - What all asynchronous copies share ---------*- C++ -*-===//
+//===- AsyncCopy.h - Helpers of all asynchronous copies ---------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,7 @@
 #ifndef PENSTOCK_EMULATOR_ASYNCCOPY_H
 #define PENSTOCK_EMULATOR_ASYNCCOPY_H
 
-#include "Emulator/Mbarrier.h"
+#include "Emulator/Races/Mbarrier.h"
 
 namespace penstock::emu {
 
@@ -21,7 +21,7 @@ uint32_t copyLeaders(Exec &ex, const DInst &inst);
 /// Numbers \p op in \p groups. Its completion is what the group's agents count.
 uint32_t joinGroup(Exec &ex, CopyGroups &groups, uint32_t op);
 
-/// Where an operation reports to.
+/// Mbarrier that the completion of an operation signals.
 struct Signal {
   Cta *cta = nullptr;
   uint32_t offset = 0;

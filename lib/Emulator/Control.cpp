@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Codes.h"
-#include "Emulator/BarrierRules.h"
-#include "Emulator/Decoder.h"
-#include "Emulator/ExecCall.h"
-#include "Emulator/HappensBefore.h"
+#include "Emulator/Decode/Decoder.h"
+#include "Emulator/Exec/ExecCall.h"
+#include "Emulator/Races/BarrierRules.h"
+#include "Emulator/Races/HappensBefore.h"
 
 #include <algorithm>
 #include <bit>

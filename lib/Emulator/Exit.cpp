@@ -1,11 +1,11 @@
-//===- Exit.cpp - What a kernel must not leave behind ---------------------===//
+//===- Exit.cpp - Checks at the end of a kernel ---------------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Codes.h"
-#include "Emulator/HappensBefore.h"
+#include "Emulator/Races/HappensBefore.h"
 
 namespace penstock::emu {
 

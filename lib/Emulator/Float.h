@@ -75,7 +75,7 @@ inline uint16_t floatToBf16(float value) {
   return uint16_t((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
-/// What a tensor core reads from a 32-bit register as tf32.
+/// Returns the tf32 value that a tensor core reads from a 32-bit register.
 inline float truncateToTf32(uint32_t bits) { return std::bit_cast<float>(bits & 0xffffe000u); }
 
 /// a * b + c rounded to double by "round to odd", so that one more rounding to

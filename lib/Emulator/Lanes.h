@@ -13,7 +13,7 @@
 #ifndef PENSTOCK_EMULATOR_LANES_H
 #define PENSTOCK_EMULATOR_LANES_H
 
-#include "Emulator/Decoder.h"
+#include "Emulator/Decode/Decoder.h"
 #include "Emulator/Machine.h"
 
 #include <bit>

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Emulator/Launch.h"
 #include "Diagnostics/Codes.h"
-#include "Emulator/Decoder.h"
+#include "Emulator/Decode/Decoder.h"
 #include "Emulator/Machine.h"
 #include "Hardware/Architecture.h"
 #include "PTX/Parser.h"

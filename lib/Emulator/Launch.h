@@ -14,9 +14,9 @@
 #define PENSTOCK_EMULATOR_LAUNCH_H
 
 #include "Diagnostics/Diagnostic.h"
+#include "Emulator/Decode/Program.h"
 #include "Emulator/Memory.h"
-#include "Emulator/Pace.h"
-#include "Emulator/Program.h"
+#include "Emulator/Time/Pace.h"
 
 #include <array>
 #include <functional>
@@ -39,18 +39,21 @@ struct TraceEvent {
   enum Kind : uint8_t {
     Operation, ///< asynchronous, from its issue to its completion
     Wait,      ///< of a warp, at one instruction
-    Probe      ///< a test of an mbarrier that no loop repeats, when it began
+    Probe,     ///< a test of an mbarrier that no loop repeats, when it began
+    Work       ///< of a warp: instructions of one source line, from the first to the last
   };
   Kind kind = Operation;
   uint32_t block = 0; ///< in its cluster
   uint32_t warp = 0;  ///< in its block: who issued it, or waits
   std::string what;
   uint32_t ptxLine = 0, sourceLine = 0;
+  uint32_t instruction = 0; ///< its number in the program; a line may have several
   uint64_t start = 0, end = 0;
   uint64_t busyUntil = 0; ///< Operation: when its engine takes the next one
   /// Of the operation, or of the one that ended the wait; None: another warp did.
   AsyncWork::Engine engine = AsyncWork::Engine::None;
   bool succeeded = false; ///< Probe: the phase was complete
+  bool special = false;   ///< Work: exponentials, reciprocals or the like are among them
 };
 
 /// An access to a slot of a shared tile, on the clock of Timing::Paced.
@@ -67,7 +70,7 @@ struct SlotAccess {
   friend bool operator==(const SlotAccess &, const SlotAccess &) = default;
 };
 
-/// What threads and engines do with an mbarrier, for tools that judge arrivals.
+/// Operation of a thread or engine on an mbarrier, for tools that check arrivals.
 struct BarrierEvent {
   enum Kind : uint8_t {
     Arrive, ///< an arrival in phase `phase`
@@ -267,7 +270,7 @@ public:
   std::vector<uint8_t> bytes;
 };
 
-/// Whether the emulator has code for a row of the instruction table.
+/// Returns whether the emulator has code for a row of the instruction table.
 bool isExecuted(const ptx::InstructionForm &form);
 
 } // namespace penstock::emu

@@ -15,15 +15,15 @@
 #ifndef PENSTOCK_EMULATOR_MACHINE_H
 #define PENSTOCK_EMULATOR_MACHINE_H
 
-#include "Emulator/Clock.h"
-#include "Emulator/Findings.h"
-#include "Emulator/GlobalUse.h"
+#include "Emulator/Decode/Program.h"
 #include "Emulator/Launch.h"
-#include "Emulator/PacedSm.h"
-#include "Emulator/Program.h"
-#include "Emulator/Releases.h"
-#include "Emulator/Shadow.h"
-#include "Emulator/Timeline.h"
+#include "Emulator/Races/Findings.h"
+#include "Emulator/Races/GlobalUse.h"
+#include "Emulator/Races/Releases.h"
+#include "Emulator/Races/Shadow.h"
+#include "Emulator/Time/Clock.h"
+#include "Emulator/Time/PacedSm.h"
+#include "Emulator/Time/Timeline.h"
 
 #include <atomic>
 #include <functional>
@@ -218,6 +218,7 @@ struct Warp {
   double clock = 0;
   std::unordered_map<uint32_t, double> loadedAt; ///< by row: when a load arrives
   double tensorAt = 0;                           ///< when loads of tensor memory have arrived
+  TraceEvent work;                               ///< that is not yet reported
 };
 
 /// Four warps that multiply together.
@@ -309,7 +310,7 @@ struct Cluster {
   bool starves(const Warp &warp) const;
   uint64_t random();
   uint64_t newAgent() { return uint64_t(number + 1) << 32 | nextAgent++; }
-  /// One that counts tcgen05 operations.
+  /// Creates an agent that counts tcgen05 operations.
   uint64_t newTensorAgent() { return Clock::tensorAgent | newAgent(); }
   View newView() const { return View(firstWarp, numWarps); }
 
@@ -327,13 +328,16 @@ struct Cluster {
 
 private:
   bool step();
-  /// Whether a thread waits for the end of the previous grid.
+  /// Returns whether a thread waits for the end of the previous grid.
   bool awaitsGrid() const;
   bool stepPaced();
   void pace(Event &event, const AsyncWork &work);
+  double operandsAt(const Warp &warp, uint32_t pc) const;
   double earliest(const Warp &warp, const Split &split) const;
   void charge(Warp &warp, uint32_t pc, double start);
   void reportTotals() const;
+  void traceIssue(Warp &warp, uint32_t pc, double start) const;
+  void reportWork(Warp &warp) const;
   bool runEvent(size_t index);
   bool runSplit(Warp &warp, size_t split, unsigned quantum);
   void reportDeadlock();
@@ -393,7 +397,7 @@ struct Grid {
   bool checks() const { return options.checks; }
   uint32_t numBlocks() const { return numClusters * ctasPerCluster; }
   uint32_t blockOf(uint32_t gid) const { return firstBlock + (gid - firstWarp) / warpsPerCta; }
-  /// Whether a cluster, by its number, is of this grid.
+  /// Returns whether a cluster number belongs to this grid.
   bool has(uint32_t cluster) const { return cluster - firstCluster < numClusters; }
   /// The agent whose first count is the end of the grid; clusters number others from 1 << 32.
   uint64_t endAgent() const { return uint64_t(firstCluster) + 1; }

@@ -1,4 +1,4 @@
-//===- Reconvergence.cpp - Where diverged lanes meet again ----------------===//
+//===- Reconvergence.cpp - Joins of diverged lanes ------------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,8 @@
 // algorithm of Cooper, Harvey and Kennedy on the reversed graph.
 //
 //===----------------------------------------------------------------------===//
-#include "Emulator/Decoder.h"
-#include "Emulator/ExecCall.h"
+#include "Emulator/Decode/Decoder.h"
+#include "Emulator/Exec/ExecCall.h"
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ namespace penstock::emu {
 namespace {
 
 bool isBranch(const DInst &inst) { return inst.run == runBranch || inst.run == runBranchIfIndex; }
-/// Whether some lanes may go on behind a branch.
+/// Returns whether some lanes may continue after a branch.
 bool mayFall(const DInst &inst) { return inst.guarded || inst.run == runBranchIfIndex; }
 
 } // namespace

@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Codes.h"
-#include "Emulator/BarrierRules.h"
-#include "Emulator/ExecCall.h"
-#include "Emulator/HappensBefore.h"
+#include "Emulator/Exec/ExecCall.h"
+#include "Emulator/Races/BarrierRules.h"
+#include "Emulator/Races/HappensBefore.h"
 
 #include <algorithm>
 #include <bit>
@@ -25,7 +25,7 @@ namespace {
 /// Instructions without any effect on memory or synchronization after which a
 /// cluster counts as stuck.
 constexpr uint64_t maxStall = uint64_t(1) << 26;
-/// Asynchronous work that may wait at once.
+/// Limit of pending asynchronous work.
 constexpr size_t maxEvents = 4096;
 /// Failed polls in a row after which a split only waits.
 constexpr uint32_t idlePolls = 2;
@@ -308,7 +308,7 @@ bool Cluster::awaitsGrid() const {
 }
 
 void Cluster::run(bool slice) {
-  // Where a starved warp may run, others are asked again at once.
+  // When a starved warp may run, other warps are tried again after each step.
   unsigned steps = 0, sliceSteps = grid->options.starvedWarp < 0 || grid->onlyOthers ? 64 : 1;
   // A dependent grid starts as early as it may, ahead of what follows the trigger.
   if (grid->hasDependent && grid->triggered < grid->numBlocks())
@@ -357,6 +357,10 @@ void Cluster::finish() {
   finished = true;
   if (index == grid->tracedCluster && grid->options.onTotals)
     reportTotals();
+  if (index == grid->tracedCluster && grid->options.onTrace)
+    for (auto &cta : ctas)
+      for (auto &warp : cta->warps)
+        reportWork(*warp);
   if (stopped || !grid->checks())
     return;
   for (auto &cta : ctas)

@@ -11,9 +11,9 @@
 // missing one is a finding in every timing that executes both accesses.
 //
 //===----------------------------------------------------------------------===//
-#include "Emulator/ExecCall.h"
-#include "Emulator/HappensBefore.h"
-#include "Emulator/Names.h"
+#include "Emulator/Decode/Names.h"
+#include "Emulator/Exec/ExecCall.h"
+#include "Emulator/Races/HappensBefore.h"
 
 #include <algorithm>
 #include <random>

@@ -10,8 +10,8 @@
 #include "Diagnostics/SourceText.h"
 #include "Emulator/Launch.h"
 #include "Emulator/Mutants.h"
-#include "Emulator/TensorMap.h"
-#include "Emulator/Tier.h"
+#include "Emulator/Races/Tier.h"
+#include "Emulator/Tensor/TensorMap.h"
 #include "EmulatorApi/Html.h"
 #include "penstock/penstock_emu.h"
 

@@ -39,7 +39,7 @@ struct Engine {
   std::string description;
 };
 
-/// How long a statement keeps its engine, and when its result is there.
+/// Cycles that a statement occupies its engine, and latency of its result.
 struct Cost {
   int64_t busy = 0;
   int64_t latency = 0;

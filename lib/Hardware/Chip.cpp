@@ -26,7 +26,7 @@ Measured around(double value, double tolerance, By by, std::string_view source) 
   return {value, value * (1 - tolerance), value * (1 + tolerance), by, source};
 }
 
-/// What the two chips have in common.
+/// Constants that both chips share.
 Chip common() {
   Chip c;
   c.sharedBytes = 228 << 10;

@@ -86,7 +86,7 @@ struct Chip {
   Measured narrowRows;     ///< fabric rate of 64-byte rows, relative to 128
   Measured threadCopyRate; ///< bytes/cycle of cp.async
 
-  // What SMs share.
+  // Resources shared by all SMs.
   Measured fabric;        ///< bytes/ns from L2 to all SMs
   Measured coincidence;   ///< share of time in which bursts of the SMs coincide
   Measured hbm;           ///< bytes/ns

@@ -75,8 +75,8 @@ public:
   /// Completes everything, because the block ends. Returns what was not awaited.
   std::vector<Pending> finish();
 
-  /// Whether accesses must be compared with operations under way. What those
-  /// access themselves was compared when they were issued.
+  /// Returns whether accesses must be compared with operations under way. What those access
+  /// themselves was compared when they were issued.
   bool busy() const { return !pending.empty() && !performing; }
   /// The operation under way that an access to an element races with, if there
   /// is one; those of \p chain are in order with it.

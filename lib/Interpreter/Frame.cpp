@@ -160,7 +160,7 @@ uint64_t Frame::read(Operation *op, Value memref, const View &view, ArrayRef<int
   int64_t linear = view.linearIndex(index);
   if (view.shadow)
     checkRace(op, memref, view, linear, kind);
-  // What is still being written has a better explanation than that nothing wrote it.
+  // For an element that is still being written, report that instead of a missing write.
   if (async.busy() && !checkInFlight(op, memref, view, linear, /*writes=*/false))
     return view.bits(linear);
   if (!view.isWritten(linear) && launch.wants(op, FaultUninitialized))

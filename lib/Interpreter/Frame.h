@@ -15,8 +15,8 @@
 
 namespace penstock::interpreter {
 
-/// What operations see of the block that runs: values, memory, loops, and what
-/// completes later. One frame serves all blocks of a launch in turn.
+/// State of the running block that operations access: values, memory, loops, and pending
+/// asynchronous operations. One frame serves all blocks of a launch in turn.
 class Frame {
 public:
   explicit Frame(Launch &launch);
@@ -70,7 +70,7 @@ public:
     write(op, memref, view, view.linearIndex(index), bits);
   }
 
-  /// Whether \p index lies inside of the view; a fault if not.
+  /// Returns whether \p index lies inside of the view; a fault if not.
   bool inside(mlir::Operation *op, mlir::Value memref, const View &view,
               llvm::ArrayRef<int64_t> index);
 

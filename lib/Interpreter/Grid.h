@@ -15,8 +15,7 @@
 
 namespace penstock::interpreter {
 
-/// How many blocks a grid has; none if an extent is negative or there are too
-/// many.
+/// Returns the number of blocks of a grid; none if an extent is negative or there are too many.
 std::optional<int64_t> countBlocks(llvm::ArrayRef<int64_t> extents);
 
 /// The coordinates of block \p number, as `tile.grid` describes them. \p

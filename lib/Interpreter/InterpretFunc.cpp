@@ -1,4 +1,4 @@
-//===- InterpretFunc.cpp - How a kernel ends ------------------------------===//
+//===- InterpretFunc.cpp - Execution of return ----------------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- InterpretScf.cpp - How loops and conditions run --------------------===//
+//===- InterpretScf.cpp - Execution of loops and conditions ---------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

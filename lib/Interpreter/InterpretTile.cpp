@@ -48,7 +48,7 @@ struct Side {
   ArrayRef<int64_t> dims;      ///< those of the tensor along which the box runs
   ArrayRef<int64_t> rows = {}; ///< extents that are the rows of a tile of rank 2; empty: none
 
-  /// Where the box's element \p index lies on this side, if it does.
+  /// Returns the position of the box's element \p index on this side; none if it is out of bounds.
   std::optional<Indices> find(ArrayRef<int64_t> index) const {
     if (offsets.empty() && !rows.empty()) {
       int64_t row = 0;

@@ -1,4 +1,4 @@
-//===- Launch.cpp - What the blocks of one launch share -------------------===//
+//===- Launch.cpp - State shared by a launch's blocks ---------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

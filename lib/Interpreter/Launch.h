@@ -1,4 +1,4 @@
-//===- Launch.h - What the blocks of one launch share -----------*- C++ -*-===//
+//===- Launch.h - State shared by a launch's blocks -------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,7 +28,7 @@ public:
   bool stopped() const { return stop; }
   uint64_t steps() const { return used; }
 
-  /// Whether fault() would still record this; spares making its message.
+  /// Returns whether fault() would still record this, to avoid formatting the message.
   bool wants(mlir::Operation *op, DiagnosticCode code) const;
   void fault(mlir::Operation *op, DiagnosticCode code, std::string message,
              std::vector<DiagnosticNote> notes = {}, std::vector<std::string> helps = {});

@@ -68,8 +68,8 @@ float toTF32(float value);
 uint64_t encode(Element element, Scalar value);
 Scalar decode(Element element, uint64_t bits);
 
-/// What memory holds that nobody has written: NaN, or bytes of 0xCD. Never
-/// zero, so that a program that forgets to write does not work by accident.
+/// Value of uninitialized memory: NaN, or bytes of 0xCD. Never zero, so that programs with a
+/// missing write do not work by accident.
 uint64_t garbage(Element element);
 
 } // namespace penstock::interpreter

@@ -81,8 +81,8 @@ Shadow::Record Races::recordOf(Operation *op) {
   return actor << opBits | lastNumber;
 }
 
-/// Whether an earlier access is one of another block, or of another body of the
-/// running `parallel`.
+/// Returns whether an earlier access is one of another block, or of another body of the running
+/// `parallel`.
 bool Races::races(const Shadow &shadow, Shadow::Record record) const {
   if (!record)
     return false;

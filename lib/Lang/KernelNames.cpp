@@ -1,4 +1,4 @@
-//===- KernelNames.cpp - What a kernel is called if nobody says -----------===//
+//===- KernelNames.cpp - Default names of kernels -------------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -62,7 +62,7 @@ public:
       name = objectName(*line, r->partsOnLine[{at.file, at.line, part}]++);
     return r->builder.getStringAttr(name.empty() ? part : name + "." + part);
   }
-  /// What is absent is no error.
+  /// Returns the value, or none if it is absent, which is no error.
   mlir::Value useIfThere(Ref ref, StringRef what) {
     return ref.id ? use(ref, what) : mlir::Value();
   }

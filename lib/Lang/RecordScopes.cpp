@@ -101,8 +101,7 @@ penstock::detail::Scope penstock::detail::openLoop(const LoopArguments &argument
     auto schedule = tile::ScheduleAttr::getChecked(
         [&] { return mlir::emitError(loc); }, r->context, static_cast<int64_t>(arguments.numStages),
         Entries(stage), Entries(order), Entries(asyncStages), Entries(asyncProducers),
-        Entries(asyncProducerGroups), /*resolved=*/false, /*inferred=*/false,
-        static_cast<int64_t>(arguments.solverSeconds));
+        Entries(asyncProducerGroups), static_cast<int64_t>(arguments.solverSeconds));
     if (!schedule)
       return openPoisonedLoop(r, index, loc);
     attributes.push_back(r->builder.getNamedAttr(tile::TileDialect::scheduleAttr, schedule));

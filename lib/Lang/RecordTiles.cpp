@@ -324,7 +324,7 @@ void penstock::detail::gemm(const GemmArguments &arguments, Loc at) {
                                    arguments.tf32 ? tile::Precision::TF32 : tile::Precision::Full,
                                    arguments.unsignedA, optionalName(*r, arguments.async),
                                    packingOf(*r, arguments.elementA),
-                                   packingOf(*r, arguments.elementB)));
+                                   packingOf(*r, arguments.elementB), /*starts=*/false));
 }
 
 void penstock::detail::reduce(Kind kind, Ref source, int dim, Ref target, bool accumulate, Loc at) {

@@ -436,8 +436,7 @@ penstock::detail::Scope Recorder::open(Operation *op, mlir::Block *body) {
   scopes.push_back({nextToken, nextToken, op, builder.saveInsertionPoint()});
   ++nextToken;
   if (scopes.size() > maxNesting) {
-    // What follows is recorded beside the scope, not inside: it is only looked
-    // at for further errors.
+    // The body is recorded beside the scope, not inside, only to find further errors.
     if (scopes.size() == maxNesting + 1)
       tile::emitCoded(op, TooLarge)
           << "loops and conditions are nested more than " << maxNesting << " deep";

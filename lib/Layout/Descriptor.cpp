@@ -1,4 +1,4 @@
-//===- Descriptor.cpp - What matrix instructions are told -----------------===//
+//===- Descriptor.cpp - Descriptors of matrix operands --------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@ namespace {
 
 /// Offsets have 14 bits and count 16 bytes.
 constexpr int64_t offsetLimit = int64_t(1) << 18;
-/// What an instruction reads of each K-major row.
+/// Bytes of each K-major row that one instruction reads.
 constexpr int64_t kStepBytes = 32;
 /// Rows that a descriptor describes as one group, whichever dimension they are.
 constexpr int64_t groupRows = 8;

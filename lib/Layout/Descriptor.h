@@ -1,4 +1,4 @@
-//===- Descriptor.h - What matrix instructions are told ---------*- C++ -*-===//
+//===- Descriptor.h - Descriptors of matrix operands ------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -47,7 +47,7 @@ public:
   /// Element of register \p reg of \p thread: baseOf(thread) + offsetOf(reg).
   std::vector<int64_t> baseOf(int64_t thread) const;
   std::vector<int64_t> offsetOf(int64_t reg) const;
-  /// Whether every register of every thread holds an element of the tile. If not,
+  /// Returns whether every register of every thread holds an element of the tile. If not,
   /// coordinates outside of the shape stand for nothing.
   bool isFull() const;
   /// The most registers that always hold neighbors along the last dimension: a

@@ -1,4 +1,4 @@
-//===- Fragment.cpp - Which element a register holds ----------------------===//
+//===- Fragment.cpp - Elements in registers -------------------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Fragment.h - Which element a register holds --------------*- C++ -*-===//
+//===- Fragment.h - Elements in registers -----------------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -51,7 +51,7 @@ public:
 
   /// Outside of rows x cols if the register holds nothing.
   Coordinate at(int64_t thread, int64_t reg) const;
-  /// What register 0 holds.
+  /// Element in register 0.
   Coordinate baseOf(int64_t thread) const;
   /// at(thread, reg) = baseOf(thread) + offsetOf(reg).
   Coordinate offsetOf(int64_t reg) const;
@@ -72,9 +72,8 @@ Fragment wgmmaAccumulator(int64_t rows, int64_t cols, int64_t warpgroups = 0);
 /// after the other if there are more columns than one takes.
 Fragment wgmmaOperandA(int64_t cols, int elementBits);
 
-/// What tcgen05.ld.32x32b brings of an accumulator that one CTA made: thread t
-/// holds lane t, register i column i. Of 64 rows, each warp holds 16, in its
-/// lower half.
+/// Returns the registers of tcgen05.ld.32x32b for an accumulator of one CTA: thread t holds lane t,
+/// register i column i. With 64 rows, each warp holds 16, in its lower half.
 Fragment tensorMemoryRows(int64_t rows, int64_t cols);
 
 Fragment oneRowPerThread(int64_t rows, int64_t cols);

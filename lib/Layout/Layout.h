@@ -89,9 +89,8 @@ bool equivalent(const Layout &, const Layout &);
 /// leaves a's indices, or if a's modes cut b's into pieces that are no layout.
 std::optional<Layout> composition(const Layout &a, const Layout &b);
 
-/// What a leaves out of [0, target): offsets that, added to a's, reach each once
-/// as far as whole copies of a reach. Nothing if a's offsets overlap or interleave
-/// so that no layout does this.
+/// Returns the complement of a in [0, target): offsets that, added to a's, reach each element once,
+/// up to whole copies of a. None if a's offsets overlap or interleave so that no layout does this.
 std::optional<Layout> complement(const Layout &a, int64_t target);
 
 /// a as (tile b, the tiles): a o (b, complement(b, size(a))).

@@ -1,4 +1,4 @@
-//===- LegalShapes.cpp - What the hardware accepts ------------------------===//
+//===- LegalShapes.cpp - Shapes that the hardware supports ----------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

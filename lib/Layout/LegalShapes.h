@@ -1,4 +1,4 @@
-//===- LegalShapes.h - What the hardware accepts ----------------*- C++ -*-===//
+//===- LegalShapes.h - Shapes that the hardware supports --------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -39,14 +39,14 @@ std::optional<std::string> refuseScaledTcgen05(int m, int n, MmaType a, MmaType 
 std::optional<std::string> refuseTmaBox(int elementBits, const std::vector<int64_t> &box,
                                         Swizzle swizzle);
 
-/// How many rows of a tile one box takes: all of them up to 256, else the largest part of
-/// whole swizzle patterns that divides them. 0: there is none.
+/// Returns the rows of a tile that one box covers: all of them up to 256, otherwise the largest
+/// divisor that consists of whole swizzle patterns. 0: there is none.
 int64_t tmaBoxRows(int64_t rows);
 
-/// Whether boxes bring each chunk of the tile to its place.
+/// Returns whether TMA boxes load each chunk of the tile to its address.
 std::optional<std::string> refuseTmaTile(const SharedTile &);
 
-/// What tcgen05.alloc can allocate at once.
+/// Checks the number of columns of one tcgen05.alloc.
 std::optional<std::string> refuseTensorMemoryColumns(int64_t columns);
 
 } // namespace penstock::layout

@@ -1,4 +1,4 @@
-//===- SharedTile.cpp - How a tile lies in shared memory ------------------===//
+//===- SharedTile.cpp - Layout of tiles in shared memory ------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- SharedTile.h - How a tile lies in shared memory ----------*- C++ -*-===//
+//===- SharedTile.h - Layout of tiles in shared memory ----------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,7 +31,7 @@ struct SharedTile {
   bool linear = false;
 
   int64_t bytes() const;
-  /// What the address of the tile must be a multiple of.
+  /// Returns the required alignment of the tile's address.
   int64_t alignment() const;
   int64_t chunkCols() const;
   int64_t chunks() const;

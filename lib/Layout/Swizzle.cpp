@@ -1,4 +1,4 @@
-//===- Swizzle.cpp - How shared memory is permuted ------------------------===//
+//===- Swizzle.cpp - Swizzles of shared memory ----------------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Swizzle.h - How shared memory is permuted ----------------*- C++ -*-===//
+//===- Swizzle.h - Swizzles of shared memory --------------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,8 +27,8 @@ int64_t spanBytes(Swizzle);
 /// Without a swizzle: a core matrix, 128.
 int64_t repeatBytes(Swizzle);
 
-/// Where the byte lies that a linear tile would have at \p byteAddress. It
-/// depends on the absolute address in shared memory, and is its own inverse.
+/// Returns the address of the byte that a linear tile would have at \p byteAddress. It depends on
+/// the absolute address in shared memory, and is its own inverse.
 uint64_t swizzled(Swizzle, uint64_t byteAddress);
 
 /// CUtensorMapSwizzle of cuTensorMapEncodeTiled.

@@ -1,4 +1,4 @@
-//===- TensorMemory.cpp - How tensor memory is used -----------------------===//
+//===- TensorMemory.cpp - Layouts of tensor memory ------------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- TensorMemory.h - How tensor memory is used ---------------*- C++ -*-===//
+//===- TensorMemory.h - Layouts of tensor memory ----------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,7 +20,7 @@ namespace penstock::layout {
 struct TensorCell {
   int64_t lane = 0;
   int64_t column = 0;
-  /// What an instruction takes, if the accumulator starts at address 0.
+  /// Returns the instruction operand, for an accumulator at address 0.
   int64_t address() const { return lane << 16 | column; }
   friend bool operator==(const TensorCell &, const TensorCell &) = default;
 };
@@ -36,7 +36,7 @@ struct TensorAccumulator {
   int64_t rowsPerCta() const { return m / ctas; }
   /// Columns of tensor memory that it takes.
   int64_t columns() const;
-  /// Where a CTA has its element (row, col); \p row is counted within the CTA.
+  /// Returns the cell of element (row, col) of a CTA; \p row is counted within the CTA.
   TensorCell cellOf(int64_t row, int64_t col) const;
 };
 
@@ -46,10 +46,9 @@ enum class TensorShape : uint8_t { S32x32b, S16x64b, S16x128b, S16x256b, S16x32b
 /// As PTX spells it.
 const char *nameOf(TensorShape);
 
-/// What the registers of a warp's 32 threads hold: rows are lanes and cols columns
-/// from the instruction's address on. \p repeat is N of `.xN`. Of 16x32bx2, the
-/// upper half of the warp starts \p halfSplit columns later; 0 means right behind
-/// the lower half.
+/// Returns the elements in the registers of a warp's 32 threads: rows are lanes and cols are
+/// columns, relative to the instruction's address. \p repeat is N of `.xN`. For 16x32bx2, the upper
+/// half of the warp starts \p halfSplit columns later; 0 means directly after the lower half.
 Fragment tensorMemoryPiece(TensorShape, int64_t repeat, int64_t halfSplit = 0);
 
 } // namespace penstock::layout

@@ -57,7 +57,7 @@ bool Lexer::skipBlanks() {
   return true;
 }
 
-/// Whether a name begins at \p at, after a dot: a letter, or digits and then a letter as in
+/// Returns whether a name begins at \p at, after a dot: a letter, or digits and then a letter as in
 /// `.2d`. Digits alone are the fraction of a number.
 bool Lexer::startsModifier(size_t at) const {
   while (at < text.size() && isDigit(text[at]))

@@ -79,7 +79,7 @@ struct Variable {
   uint32_t line = 0;
 };
 
-/// Where an instruction came from, beside its PTX line.
+/// Source location of an instruction, in addition to its PTX line.
 struct SourceLoc {
   uint32_t file = 0; ///< key of Module::files; 0: unknown
   uint32_t line = 0;
@@ -156,7 +156,7 @@ struct Module {
   std::map<uint32_t, std::string> files;
   std::vector<Variable> variables;
   std::vector<std::unique_ptr<Function>> functions;
-  /// Those with a body, by name: modules may have tens of thousands.
+  /// Functions with a body, by name: modules may have tens of thousands.
   std::map<std::string, const Function *, std::less<>> definitions;
 
   const Function *function(std::string_view name) const {

@@ -1,4 +1,4 @@
-//===- BlockContext.cpp - What generated code asks of the runtime ---------===//
+//===- BlockContext.cpp - Runtime calls of generated code -----------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

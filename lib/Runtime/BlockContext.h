@@ -1,4 +1,4 @@
-//===- BlockContext.h - What generated code asks of the runtime -*- C++ -*-===//
+//===- BlockContext.h - Runtime calls of generated code ---------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

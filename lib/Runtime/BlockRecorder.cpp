@@ -1,4 +1,4 @@
-//===- BlockRecorder.cpp - Which thread ran which block when --------------===//
+//===- BlockRecorder.cpp - Recorder of block executions -------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- BlockRecorder.h - Which thread ran which block when ------*- C++ -*-===//
+//===- BlockRecorder.h - Recorder of block executions -----------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- CheckArguments.cpp - What a launch may pass to a kernel ------------===//
+//===- CheckArguments.cpp - Checks of launch arguments --------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -21,9 +21,8 @@
 
 namespace penstock {
 
-/// What cuTensorMapEncodeTiled is called with, beside address, sizes and strides
-/// of the tensor argument. Dimensions are innermost first, as it wants them. The map
-/// of an empty tensor is that of one element, zero.
+/// Arguments of cuTensorMapEncodeTiled, except address, sizes and strides of the tensor argument.
+/// Dimensions are innermost first. The map of an empty tensor is that of one element, zero.
 struct TensorMapRecipe {
   unsigned argument = 0;
   unsigned dataType = 0; ///< CUtensorMapDataType
@@ -42,21 +41,19 @@ struct RowAlignment {
 /// A piece of the kernel's parameter.
 struct ParameterField {
   enum Kind : uint8_t {
-    Address,  ///< of tensor argument `index`, 8 bytes
-    Size,     ///< of its dimension `dim`, 8 bytes
-    Stride,   ///< in elements, 8 bytes
-    Scalar,   ///< argument `index`, 8 bytes
-    Constant, ///< result `index` of the launch program, 8 bytes
-    Map,      ///< made by recipe `index`, 128 bytes
-    Faults,   ///< address of a word, zero before the launch: the first fault + 1
-    Prints    ///< address of the buffer of printed lines (PrintRecords.h)
+#define PARAMETER_FIELD(name) name,
+#include "Runtime/LaunchKinds.def"
   };
+  static constexpr unsigned kinds = 0
+#define PARAMETER_FIELD(name) +1
+#include "Runtime/LaunchKinds.def"
+      ;
   Kind kind = Address;
   unsigned index = 0, dim = 0;
   unsigned offset = 0;
 };
 
-/// What the user calls a piece of a block's storage, for findings of the emulator.
+/// User's name of a piece of a block's storage, for findings of the emulator.
 struct StorageName {
   enum Kind : uint8_t {
     Shared,      ///< bytes of dynamic shared memory
@@ -85,7 +82,7 @@ struct DeviceKernel {
   unsigned conversions = 0; ///< copies between layouts of registers, in the text
   LaunchProgram launch;
 
-  /// Whether a launch may overlap the previous kernel: the code waits for its end.
+  /// Returns whether a launch may overlap the previous kernel: the code waits for its end.
   bool waitsForPrevious() const { return ptx.find("griddepcontrol.wait") != std::string::npos; }
 };
 

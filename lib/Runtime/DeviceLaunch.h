@@ -21,7 +21,7 @@
 
 namespace penstock {
 
-/// Whether the rows of all tensors are as TMA, or accesses by vectors, need them.
+/// Returns whether the rows of all tensors are as TMA, or accesses by vectors, need them.
 bool rowsFit(const DeviceKernel &kernel, std::span<const detail::Argument> arguments);
 
 /// Returns the index of the variant to launch: the first that takes the rows of these

@@ -1,4 +1,4 @@
-//===- Iterations.h - How generated code names iterations -------*- C++ -*-===//
+//===- Iterations.h - Numbers of iterations in code -------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

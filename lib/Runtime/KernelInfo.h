@@ -1,4 +1,4 @@
-//===- KernelInfo.h - What a launch must know of a kernel -------*- C++ -*-===//
+//===- KernelInfo.h - Properties of a kernel for launches -------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -46,7 +46,7 @@ struct KernelInfo {
   SourceLocation gridLocation; ///< where its grid is stated; unknown without one
   std::vector<ArgumentInfo> arguments;
   std::map<std::string, int64_t> fixedSizes;
-  /// What the numbers that generated code passes to penstock_fault mean.
+  /// Diagnostics for the numbers that generated code passes to penstock_fault.
   std::vector<Diagnostic> faults;
   uint64_t scratchBytes = 0;
   unsigned launchConstants = 3;
@@ -88,8 +88,8 @@ constexpr size_t bytesOf(Element element) {
 /// "f16", "index".
 const char *nameOf(Element element);
 
-/// Whether the arguments are certainly valid, without allocating. What it does not
-/// decide, checkArguments does.
+/// Returns whether the arguments are certainly valid, without allocating. What it does not decide,
+/// checkArguments does.
 bool argumentsFit(const KernelInfo &info, std::span<const detail::Argument> arguments);
 
 /// Everything that is wrong with the arguments of the launch at \p location.

@@ -1,4 +1,4 @@
-//===- LaunchProgram.cpp - What a launch computes, as data ----------------===//
+//===- LaunchProgram.cpp - Launch computations as data --------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- LaunchProgram.h - What a launch computes, as data --------*- C++ -*-===//
+//===- LaunchProgram.h - Launch computations as data ------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,48 +23,19 @@ namespace penstock {
 
 struct LaunchStep {
   enum Kind : uint8_t {
-    Constant, ///< value
-    Size,     ///< of dimension `value` of tensor argument a
-    Scalar,   ///< argument a, sign-extended from `value` bits
-    Add,
-    Sub,
-    Mul,
-    DivS,
-    DivU,
-    RemS,
-    RemU,
-    CeilDivS,
-    FloorDivS,
-    MinS,
-    MaxS,
-    MinU,
-    MaxU,
-    And,
-    Or,
-    Xor,
-    Shl,
-    ShrS,
-    ShrU,
-    Eq,
-    Ne,
-    LtS,
-    LeS,
-    GtS,
-    GeS,
-    LtU,
-    LeU,
-    GtU,
-    GeU,
-    Select,     ///< a ? b : c
-    SignExtend, ///< a, from `value` bits
-    ZeroExtend  ///< a, from `value` bits
+#define LAUNCH_STEP(name) name,
+#include "Runtime/LaunchKinds.def"
   };
+  static constexpr unsigned kinds = 0
+#define LAUNCH_STEP(name) +1
+#include "Runtime/LaunchKinds.def"
+      ;
   Kind kind = Constant;
   unsigned a = 0, b = 0, c = 0; ///< earlier steps
   int64_t value = 0;
 };
 
-/// What a kernel asks of its arguments.
+/// Requirement of a kernel on its arguments.
 struct LaunchRequirement {
   unsigned step = 0; ///< must not be zero
   Diagnostic broken;

@@ -60,7 +60,7 @@ public:
 
   std::vector<std::string> run() {
     readRecords();
-    // Those of a block are in the order of the buffer: one thread wrote them.
+    // Lines of a block are in buffer order, because one thread wrote them.
     std::ranges::sort(lines, [](const Line &a, const Line &b) {
       return std::pair(a.block, a.values.data()) < std::pair(b.block, b.values.data());
     });
@@ -86,7 +86,7 @@ private:
     std::span<const uint64_t> rest = buffer.subspan(PrintBuffer::FirstRecord, taken);
     while (rest.size() >= PrintRecord::headerWords) {
       uint32_t words = low(rest[0]), statement = high(rest[0]);
-      // What did not fit left the end of the buffer as it was.
+      // A record that did not fit left the end of the buffer unchanged.
       if (words < PrintRecord::headerWords || words > rest.size() || statement >= statements.size())
         return;
       Key key(statement, low(rest[1]), high(rest[2]));

@@ -104,7 +104,7 @@ Prediction predictValue(const Kernel &, const hw::Chip &, const PredictOptions &
 /// Blocks that fit on one SM.
 int64_t occupancy(const Resources &, const hw::Chip &);
 
-/// What the tiles of a kernel read, wave by wave, in the order of the blocks.
+/// Memory reads of a kernel's tiles, wave by wave, in block order.
 struct Traffic {
   double hbmBytes = 0;
   double hit = 0;  ///< share of the bytes asked of L2 that are there

@@ -150,7 +150,7 @@ private:
     std::vector<unsigned> waiting;
   };
 
-  /// Whether a role loads or multiplies; the others may wait as long as they like.
+  /// Returns whether a role loads or issues MMAs. Other roles may wait arbitrarily long.
   bool isWorker(unsigned role) const {
     return std::any_of(stepsOf(role).begin(), stepsOf(role).end(), [&](const ProtocolStep &step) {
       Engine engine = timed.costs[step.source].work.engine;

@@ -14,14 +14,14 @@
 #ifndef PENSTOCK_TIMING_PROTOCOLTIMES_H
 #define PENSTOCK_TIMING_PROTOCOLTIMES_H
 
-#include "Scheduling/Protocol.h"
+#include "Scheduling/Protocol/Protocol.h"
 #include "Timing/Machine.h"
 
 #include <optional>
 
 namespace penstock::timing {
 
-/// What a step of one source costs.
+/// Cost of a step, by source.
 struct StepCost {
   /// Tma and Tensor: the work of all threads of the scope. Cuda: cycles of the role.
   Op work;

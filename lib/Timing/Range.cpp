@@ -1,4 +1,4 @@
-//===- Range.cpp - How far a prediction can be off ------------------------===//
+//===- Range.cpp - Ranges of predictions ----------------------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -89,7 +89,7 @@ static Traffic trafficOfList(const Raster &raster, int64_t tilesPerWave, double 
   }
   asked *= more;
   unique *= more;
-  // What fits is read once, however many tiles there are.
+  // Data that fits in L2 is read once, for any number of tiles.
   if (allFit)
     hbm = std::min(hbm, raster.totalBytes);
   traffic.hbmBytes = hbm;
@@ -128,7 +128,7 @@ Traffic trafficOf(const Raster &raster, int64_t tilesPerWave, double usable) {
       int64_t previous = 0;
       auto count = [&](double bytes) {
         size += bytes;
-        // What the previous wave read is still there if a wave fits.
+        // Reads of the previous wave are still in L2 if a wave fits.
         bool kept = allFit ? previous >= 0 : previous == wave - 1 && previous >= 0;
         if (!kept)
           brought += bytes;

@@ -1,4 +1,4 @@
-//===- Work.h - What the blocks of a kernel do, for timing ------*- C++ -*-===//
+//===- Work.h - Work of a kernel's blocks, for timing -----------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -27,7 +27,7 @@
 
 namespace penstock::timing {
 
-/// What executes an operation; one operation at a time, in the order of arrival.
+/// Resource that executes operations one at a time, in order of arrival.
 enum class Engine : uint8_t {
   None,   ///< waits and releases take no time of their own
   Tma,    ///< copies between global and shared memory
@@ -93,7 +93,7 @@ struct Loop {
   unsigned paced = 0;
 };
 
-/// What one block occupies of an SM.
+/// SM resources that one block occupies.
 struct Resources {
   int64_t sharedBytes = 0; ///< without the kilobyte that the system takes
   int64_t registers = 0;   ///< per thread

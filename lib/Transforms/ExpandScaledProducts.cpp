@@ -41,7 +41,7 @@ public:
     tile::GemmOp::create(b, loc, left, transposed(right), gemm.getAcc(), gemm.getInstance(),
                          Value(), Value(), gemm.getOverwrite(), gemm.getPrecision(),
                          gemm.getUnsignedA(), gemm.getAsyncAttr(), tile::PackingAttr(),
-                         tile::PackingAttr());
+                         tile::PackingAttr(), /*starts=*/false);
     gemm.erase();
   }
 

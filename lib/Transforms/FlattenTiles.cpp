@@ -57,7 +57,7 @@ private:
     Operation *because; ///< a view as a matrix, or a use together with another such tile
   };
 
-  /// Dimensions in front of the merged ones.
+  /// Dimensions before the merged ones.
   int64_t leading(Value view) {
     return typeOf(view).getRank() - 1 - flattened.lookup(tile::rootOf(view)).merged;
   }

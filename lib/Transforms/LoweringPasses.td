@@ -23,9 +23,9 @@ def LowerLaunch : Pass<"tile-lower-launch", "::mlir::ModuleOp"> {
     `tile.divmod` becomes a multiplication by a number from the array, with a
     division if operands are out of its range.
 
-    With `requirements`, each `tile.assert` outside of everything else whose
-    condition follows from the kernel's arguments, by integer arithmetic, moves to
-    `@k.launch`, so that a launch is refused before it starts.
+    With `requirements`, each top-level `tile.assert` whose condition is integer
+    arithmetic on the kernel's arguments moves to `@k.launch`, which rejects the
+    launch before the kernel starts.
 
     With `clusters`, the blocks of a cluster that `tile.grid` prefers have consecutive
     numbers, and extents are rounded up to whole clusters.
@@ -112,102 +112,14 @@ def OutlineAsync : Pass<"tile-outline-async", "::mlir::ModuleOp"> {
                            "::mlir::LLVM::LLVMDialect"];
 }
 
-def LowerGemm : Pass<"tile-lower-gemm", "::mlir::func::FuncOp"> {
-  let summary = "Lower matrix products to register-blocked loops";
-  let description = [{
-    Keeps a block of the accumulator in vector registers during the loop over K: each
-    iteration loads one row of B, and broadcasts and multiplies each element of a
-    column of A. Operands that are not f32 (or i32 for i8), or whose rows of B are
-    not contiguous, are packed into a tile of that form first; the runtime packs
-    transposed operands. Remaining rows and columns get their own blocks. If B is copied from a
-    tensor, it is packed in strips of as many columns as a block has, instead of being copied. If
-    a strip takes more than 3/4 of the L1 cache and at most half of the L2 cache (`l1-bytes`,
-    `l2-bytes`), rows of A change slowest, and A is read in its tensor. As many strips as take half
-    of L2 are multiplied by all rows before the next ones. Another tile of B that
-    is only copied to and multiplied gets longer rows if they are a multiple of 512 bytes, because
-    these would displace each other in the first-level cache.
-
-    Products of bf16 and i8, and of f16 with `tiles-f16`, use instructions that add up groups
-    of elements, if the target has them. The runtime packs B in panels of 16 columns, and A where K is not
-    a multiple of what an instruction takes. `tiles` selects AMX: 2 x 2 tiles of the
-    accumulator stay in tile registers, and each product loads and releases its own
-    configuration. `dot-bf16` and `dot-i8` select AVX-512, also instead of AMX for products of one
-    row, except of signed i8: they prefetch B if it is packed and read in its tensor. For one row, rows of
-    B that is not packed are read and converted in their tensor, in f32 also for bf16.
-
-    Products take an operand from the tensor that it was copied from, if its tile
-    has no other use, the tensor is only read, and the copy is within it. With `tiles`,
-    A is then packed in tiles. If the accumulator is zero before a loop over K that only
-    multiplies into it, the first iteration clears the sums in registers, further ones find
-    them in the accumulator, with `tiles` in blocks of 2 x 2 tiles, and the last one stores them in the
-    accumulator, or in the tensor that it is copied to. `dot-bf16` and `dot-i8` do not do this with sums.
-    With `tiles`, and at least 4 steps along K, the result of a block is stored while the next one is
-    multiplied, by nontemporal stores if the tensor has 4 MB or more.
-
-    B is packed before the outermost loop around the product that does not change it.
-
-    Example (`--tile-lower-gemm --canonicalize`): 16 columns fit in one vector of 512
-    bits.
-
-    ```mlir
-    !a = memref<1x3xf32, #tile.space<local>>
-    !b = memref<3x16xf32, #tile.space<local>>
-    !c = memref<1x16xf32, #tile.space<local>>
-    func.func @k(%a: !a, %b: !b, %acc: !c) {
-      tile.gemm %a, %b into %acc : !a, !b, !c
-      return
-    }
-    ```
-
-    becomes
-
-    ```mlir
-    !a = memref<1x3xf32, #tile.space<local>>
-    !b = memref<3x16xf32, #tile.space<local>>
-    !c = memref<1x16xf32, #tile.space<local>>
-    func.func @k(%a: !a, %b: !b, %acc: !c) {
-      %c3 = arith.constant 3 : index
-      %c1 = arith.constant 1 : index
-      %c0 = arith.constant 0 : index
-      %0 = vector.load %acc[%c0, %c0] : !c, vector<16xf32>
-      %1 = scf.for %k = %c0 to %c3 step %c1 iter_args(%sum = %0) -> (vector<16xf32>) {
-        %2 = vector.load %b[%k, %c0] : !b, vector<16xf32>
-        %3 = memref.load %a[%c0, %k] : !a
-        %4 = vector.broadcast %3 : f32 to vector<16xf32>
-        %5 = vector.fma %4, %2, %sum : vector<16xf32>
-        scf.yield %5 : vector<16xf32>
-      }
-      vector.store %1, %acc[%c0, %c0] : !c, vector<16xf32>
-      return
-    }
-    ```
-
-    Tests: test/Transforms/lower-gemm.mlir
-  }];
-  let options = [
-    Option<"vectorBits", "vector-bits", "unsigned", "512",
-           "width of the target's vector registers">,
-    Option<"tiles", "tiles", "bool", "false", "the target has AMX for bf16 and i8">,
-    Option<"tilesF16", "tiles-f16", "bool", "false", "the target has AMX for f16">,
-    Option<"dotBf16", "dot-bf16", "bool", "false", "the target has AVX-512 BF16">,
-    Option<"dotI8", "dot-i8", "bool", "false", "the target has AVX-512 VNNI">,
-    Option<"l1Bytes", "l1-bytes", "int64_t", "49152", "L1 data cache of a core">,
-    Option<"l2Bytes", "l2-bytes", "int64_t", "2097152", "L2 cache of a core">,
-    Option<"report", "report", "bool", "false",
-           "describe lowered products in the attribute `penstock.products`">];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
-                           "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect",
-                           "::mlir::LLVM::LLVMDialect"];
-}
-
 def FuseElements : Pass<"tile-fuse-elements", "::mlir::func::FuncOp"> {
   let summary = "Lower sequences of operations on elements to one loop each";
   let description = [{
-    Copies, fills, maps and reductions along the last dimension that follow each other, have
-    one shape, and meet in elements of equal index only become one loop: an element goes from
-    one to the next in a register. It is not stored if every user of its tile sets it first.
-    Copies are within their tensors in this loop. At an edge the operations are kept, for
-    `tile-lower-to-loops`.
+    Fuses consecutive copies, fills, maps and reductions along the last dimension into one loop, if
+    they have the same shape and only depend on elements of equal index: an element passes from one
+    to the next in a register. It is not stored if every user of its tile sets it first. The fused
+    loop runs if all copies are in bounds; at an edge, the original operations run, which
+    `tile-lower-to-loops` lowers.
 
     Example (`--tile-fuse-elements --canonicalize`): `%t` stays in registers.
 

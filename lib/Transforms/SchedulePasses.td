@@ -13,6 +13,32 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AttachTarget : Pass<"tile-attach-target", "::mlir::func::FuncOp"> {
+  let summary = "Attach the target architecture to kernels";
+  let description = [{
+    Writes `tile.target` on each kernel, which later passes read. Comes first in every pipeline.
+
+    Example (`--tile-attach-target=target=sm_89`):
+
+    ```mlir
+    func.func @k() attributes {tile.kernel} {
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @k() attributes {tile.kernel, tile.target = "sm_89"} {
+      return
+    }
+    ```
+
+    Tests: test/Transforms/attach-target.mlir
+  }];
+  let options = [Option<"target", "target", "std::string", "\"sm_100a\"", "sm_80 to sm_120a, or x86">];
+}
+
 def NarrowIndexCasts : Pass<"tile-narrow-index-casts", "::mlir::func::FuncOp"> {
   let summary = "Cast indices to narrow integers through i64";
   let description = [{
@@ -46,11 +72,11 @@ def NarrowIndexCasts : Pass<"tile-narrow-index-casts", "::mlir::func::FuncOp"> {
 }
 
 def AllowContraction : Pass<"tile-allow-contraction", "::mlir::func::FuncOp"> {
-  let summary = "Allow products to be fused with sums";
+  let summary = "Allow fused multiply-add";
   let description = [{
-    Marks products, sums and differences of floating-point numbers, and the sums of
-    `tile.reduce`, so that the code generator may compute `x * y + z` with one rounding. Added where the user compiles
-    with `{.contract = true}`; the interpreter never fuses.
+    Marks floating-point multiplications, additions and subtractions, and the sums of `tile.reduce`, so
+    that the code generator may compute `x * y + z` with one rounding. Only runs with
+    `{.contract = true}`; the interpreter never fuses.
 
     Example (`--tile-allow-contraction`):
 
@@ -78,19 +104,19 @@ def AllowContraction : Pass<"tile-allow-contraction", "::mlir::func::FuncOp"> {
 }
 
 def ExpandScaledProducts : Pass<"tile-expand-scaled-products", "::mlir::func::FuncOp"> {
-  let summary = "Write products with scales as products of bf16";
+  let summary = "Expand block-scaled matmuls to bf16 matmuls";
   let description = [{
-    For targets whose instructions do not multiply with scales, all but `sm_100a`. Each operand times
-    its scales becomes a tile of bf16, and these are multiplied. That is exact: the significand of a
-    scaled operand has at most 4 bits with a power of two as its scale (e4m3), and at most 6 with an
-    e4m3 scale (2 of e2m1 and 4), of the 8 that bf16 has; and bf16 has the exponents of f32, beyond
-    which `tile.gemm` does not define scaled operands. Below 2^-126, where bf16 loses bits, an
-    operand may be rounded.
+    For all targets except `sm_100a`, which has block-scaled MMAs. Each operand is multiplied by its
+    scales into a bf16 tile, and the matmul uses these tiles. The conversion is exact: the significand
+    of a scaled operand has at most 4 bits with a power-of-two scale (e4m3), and at most 6 with an
+    e4m3 scale (2 of e2m1 and 4), and bf16 has 8; and bf16 has the exponent range of f32, beyond which
+    `tile.gemm` does not define scaled operands. Below 2^-126, where bf16 loses bits, an operand may be
+    rounded.
 
-    In a loop whose stages are stated, the three operations are one statement, as the product was.
+    In a loop with stated stages, the three operations are one statement, like the original matmul.
 
-    With `unpadded`, only products that tcgen05 does not take: of 6-bit values, and of 4-bit values
-    by others, that `nv-pad-operands` has not padded.
+    With `unpadded`, the pass only expands matmuls that tcgen05 does not support: 6-bit and mixed 4-bit
+    operands that `nv-pad-operands` has not padded.
 
     Example (`--tile-expand-scaled-products --canonicalize`):
 
@@ -225,7 +251,7 @@ def UnrollLoops : Pass<"tile-unroll-loops", "::mlir::func::FuncOp"> {
 }
 
 def FlattenTiles : Pass<"tile-flatten-tiles", "::mlir::func::FuncOp"> {
-  let summary = "Make matrices of tiles that are viewed as such";
+  let summary = "Flatten tiles that are viewed as matrices";
   let description = [{
     A tile of three or more dimensions that `memref.collapse_shape` views as a matrix, `as_matrix` in
     C++, becomes that matrix, with all tiles that are copied or set together with it. Its copies from
@@ -275,12 +301,11 @@ def FlattenTiles : Pass<"tile-flatten-tiles", "::mlir::func::FuncOp"> {
 }
 
 def OpenStatements : Pass<"tile-open-statements", "::mlir::func::FuncOp"> {
-  let summary = "Make statements of what a stated role groups";
+  let summary = "Split groups with a stated role into statements";
   let description = [{
-    A group of operations with `tile.role` becomes one statement for each operation, with that
-    role, so that each waits for what it needs itself, and engines take copies and products. In a
-    loop with a stated schedule, which has one entry for the group, this happens only to groups of
-    one operation.
+    A group of operations with `tile.role` becomes one statement per operation, with that role, so
+    that each operation only waits for its operands, and engines execute copies and MMAs. A stated
+    schedule has one entry for the group, so there the pass only splits groups of one operation.
 
     Example (`--tile-open-statements`):
 
@@ -320,16 +345,16 @@ def ResolveSchedules : Pass<"tile-resolve-schedules", "::mlir::func::FuncOp"> {
     Translates each loop with `tile.schedule` to a problem of lib/Scheduling. An
     explicit `stage` and `order` is checked against every dependence of the body;
     from `num_stages`, a schedule is inferred. An illegal schedule is an error
-    (PS12xx) that names both statements, the buffer, the iterations and a fix. The
-    result replaces the attribute and is marked `resolved`.
+    (PS12xx) that names both statements, the buffer, the iterations and a fix. Each
+    statement gets its position as `tile.scheduled`; the loop keeps the request.
 
-    With `arch`, the tiles must fit in that architecture's memory: all tiles of the
+    The tiles must fit in the memory of `tile.target`, if the kernel has one: all tiles of the
     kernel with one version each (PS1119), and those of each loop with the versions
     that its schedule needs (PS1218, which names the largest `num_stages` that
     fits).
 
-    Example (`--tile-resolve-schedules`): three stages give the copy a lead of two
-    iterations.
+    Example (`--tile-resolve-schedules`): with three stages, the copy is prefetched
+    two iterations ahead.
 
     ```mlir
     !A = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
@@ -364,18 +389,15 @@ def ResolveSchedules : Pass<"tile-resolve-schedules", "::mlir::func::FuncOp"> {
       %acc = tile.alloc "acc" : !l
       scf.for %k = %c0 to %n step %c1 {
         %0 = arith.muli %k, %c64 : index
-        tile.copy %A[%c0, %0] to %As : !A to !s
-        tile.gemm %As, %As into %acc : !s, !s, !l
-      } {tile.schedule = #tile.schedule<stage = [0, 2], order = [0, 1], resolved, inferred>}
+        tile.copy %A[%c0, %0] to %As {tile.scheduled = #tile.scheduled<stage = 0, order = 0>} : !A to !s
+        tile.gemm %As, %As into %acc {tile.scheduled = #tile.scheduled<stage = 2, order = 1>} : !s, !s, !l
+      } {tile.schedule = #tile.schedule<num_stages = 3>}
       return
     }
     ```
 
     Tests: test/Transforms/resolve-schedules.mlir
   }];
-  let options = [
-    Option<"arch", "arch", "std::string", "\"\"",
-           "the architecture whose memory the tiles must fit; empty: any">];
 }
 
 def ExpandPipelines : Pass<"tile-expand-pipelines", "::mlir::func::FuncOp"> {
@@ -396,7 +418,7 @@ def ExpandPipelines : Pass<"tile-expand-pipelines", "::mlir::func::FuncOp"> {
     All loops of a kernel are analyzed and verified before the first is expanded.
     Inner loops are expanded first and stay one statement of the outer loop.
 
-    Example (`--tile-expand-pipelines --canonicalize`): the copy to the tile runs one
+    Example (`--tile-resolve-schedules --tile-expand-pipelines --canonicalize`): the copy to the tile runs one
     iteration ahead, in a ring of two slots. The epilogue is left out here.
 
     ```mlir
@@ -409,7 +431,7 @@ def ExpandPipelines : Pass<"tile-expand-pipelines", "::mlir::func::FuncOp"> {
       scf.for %k = %c0 to %n step %c1 {
         tile.copy %A[%k] to %t : !T to !t
         tile.copy %t to %B[%k] : !t to !T
-      } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+      } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
       return
     }
     ```
@@ -438,6 +460,43 @@ def ExpandPipelines : Pass<"tile-expand-pipelines", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
                            "::mlir::memref::MemRefDialect"];
+}
+
+def DropSchedules : Pass<"tile-drop-schedules", "::mlir::func::FuncOp"> {
+  let summary = "Execute pipelined loops in source order";
+  let description = [{
+    Removes `tile.schedule` and `tile.scheduled`. Native code whose copies complete when they
+    return gains nothing from a schedule: it would only reorder statements that one core
+    overlaps anyway. `tile-resolve-schedules` has checked that the schedule is legal.
+
+    Example (`--tile-resolve-schedules --tile-drop-schedules`):
+
+    ```mlir
+    func.func @k(%v: memref<f32, #tile.space<local>>, %n: index, %x: f32) attributes {tile.kernel} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %k = %c0 to %n step %c1 {
+        tile.store %x, %v[] : f32, memref<f32, #tile.space<local>>
+      } {tile.schedule = #tile.schedule<stage = [0], order = [0]>}
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    func.func @k(%v: memref<f32, #tile.space<local>>, %n: index, %x: f32) attributes {tile.kernel} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %k = %c0 to %n step %c1 {
+        tile.store %x, %v[] : f32, memref<f32, #tile.space<local>>
+      }
+      return
+    }
+    ```
+
+    Tests: test/Transforms/drop-schedules.mlir
+  }];
 }
 
 #endif // PENSTOCK_TRANSFORMS_SCHEDULEPASSES

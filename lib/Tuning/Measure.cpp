@@ -8,7 +8,7 @@
 #include "Diagnostics/Counters.h"
 #include "Diagnostics/Events.h"
 #include "Runtime/ThreadPool.h"
-#include "Testing/TestData.h"
+#include "Testing/Inputs/TestData.h"
 #include "Tuning/Prune.h"
 #include "Tuning/Samples.h"
 #include "Tuning/SchedulingDelay.h"
@@ -29,7 +29,7 @@ double since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// A probe this much slower than the fastest one shows that somebody else uses the core.
+/// A probe this much slower than the fastest one shows that another process uses the core.
 constexpr double disturbedProbe = 1.25;
 /// A sample whose threads waited for cores for more than this part of it is disturbed.
 constexpr double disturbedDelay = 0.1;
@@ -206,19 +206,19 @@ public:
                        each.candidate->samples.size()});
   }
 
-  void run(const std::function<bool(int)> &after) {
+  void run(const std::function<bool(int, int)> &after) {
     for (int i = 0; i < 20; ++i)
       fastestProbe = std::min(fastestProbe, machine.probe());
     for (Timed &each : timed)
       calibrate(each);
     // As many rounds again replace disturbed samples.
-    for (int round = 0; round < 2 * options.rounds && wanted(round); ++round) {
+    for (int round = 0; wanted(round); ++round) {
       for (size_t i = 0; i < timed.size(); ++i)
         if (Timed &each = timed[(i + size_t(round)) % timed.size()]; each.active)
           sample(each);
       mark();
       dropOut(round + 1);
-      if (!after(round + 1))
+      if (!after(round + 1, expected(round + 1)))
         break;
     }
     for (const Timed &each : timed)
@@ -295,19 +295,30 @@ private:
         }
   }
 
-  /// Whether another round is needed: until each has enough undisturbed samples.
-  bool wanted(int round) const {
-    if (isOver() && round > 0)
-      return false;
-    if (round < options.rounds)
-      return true;
+  /// Returns the undisturbed samples that an active candidate lacks, the largest number.
+  int lacking() const {
+    long most = 0;
     for (const Timed &each : timed) {
       long good = std::count_if(each.probes.begin(), each.probes.end(),
                                 [&](double probe) { return !isDisturbed(probe); });
-      if (each.active && good < options.rounds)
-        return true;
+      if (each.active)
+        most = std::max(most, options.rounds - good);
     }
-    return false;
+    return int(most);
+  }
+
+  int mostRounds() const { return 2 * options.rounds; }
+
+  /// Returns whether another round is needed: until each has enough undisturbed samples.
+  bool wanted(int round) const {
+    if (isOver() && round > 0)
+      return false;
+    return round < options.rounds || (round < mostRounds() && lacking() > 0);
+  }
+
+  /// Returns the rounds that are expected in all after \p round of them.
+  int expected(int round) const {
+    return std::clamp(round + lacking(), options.rounds, mostRounds());
   }
 
   Machine &machine;
@@ -322,6 +333,6 @@ private:
 
 void tuning::measureRounds(Machine &machine, std::vector<Runnable> &candidates,
                            const RoundOptions &options, std::vector<Diagnostic> &diagnostics,
-                           const std::function<bool(int)> &after) {
+                           const std::function<bool(int, int)> &after) {
   Rounds(machine, candidates, options, diagnostics).run(after);
 }

@@ -53,11 +53,11 @@ struct RoundOptions {
 
 /// Times all candidates in interleaved rounds: each round starts with another one. Slow
 /// candidates drop out. Samples beside a slow probe, or whose threads had to wait for a
-/// core, are kept and marked, and replaced by more. \p after is told after each round and returns
-/// false to end.
+/// core, are kept and marked, and replaced by more, which takes more rounds. \p after gets the
+/// round and the number of rounds that are expected, after each round, and returns false to end.
 void measureRounds(Machine &machine, std::vector<Runnable> &candidates, const RoundOptions &options,
                    std::vector<Diagnostic> &diagnostics,
-                   const std::function<bool(int round)> &after);
+                   const std::function<bool(int round, int total)> &after);
 
 } // namespace penstock::tuning
 

@@ -34,7 +34,7 @@ public:
   /// A kernel with the fields of a point.
   std::shared_ptr<void> make(size_t point) const;
   FieldTexts fields(size_t point) const;
-  /// Whether the conditions of the space hold.
+  /// Returns whether the conditions of the space hold.
   bool allowed(const void *kernel) const;
   detail::KernelSource source(const void *kernel) const;
 

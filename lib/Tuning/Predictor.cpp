@@ -5,17 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Tuning/Predictor.h"
-#include "Analysis/AutoStages.h"
-#include "Analysis/EngineCosts.h"
-#include "Analysis/KernelTrace.h"
-#include "Analysis/PipelineLoop.h"
-#include "Analysis/TileMemory.h"
+#include "Analysis/Kernel/KernelTrace.h"
+#include "Analysis/Loop/AutoStages.h"
+#include "Analysis/Loop/EngineCosts.h"
+#include "Analysis/Loop/PipelineLoop.h"
+#include "Analysis/Loop/TileMemory.h"
 #include "Compiler/Compiler.h"
-#include "Compiler/PredictNative.h"
 #include "Diagnostics/Codes.h"
 #include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileDialect.h"
-#include "Scheduling/Predict.h"
+#include "Explain/PredictNative.h"
+#include "Scheduling/Schedule/Predict.h"
 
 #include <algorithm>
 

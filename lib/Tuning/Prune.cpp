@@ -1,17 +1,17 @@
-//===- Prune.cpp - Which points of a space are worth measuring ------------===//
+//===- Prune.cpp - Pruning of a tuning space ------------------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 #include "Tuning/Prune.h"
-#include "Analysis/TileMemory.h"
+#include "Analysis/Loop/TileMemory.h"
 #include "Compiler/Compiler.h"
-#include "Compiler/ExplainRoles.h"
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/Counters.h"
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/DiagnosticBridge.h"
+#include "Explain/ExplainRoles.h"
 #include "Target/NVPTX/Passes.h"
 #include "Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -33,7 +33,7 @@ void tuning::removeBy(TuneCandidate &candidate, const char *stage, unsigned code
 
 namespace {
 
-/// Whether an error says that something does not fit into the target.
+/// Returns whether an error reports that the kernel exceeds the target's limits.
 bool isResource(unsigned code) {
   return code == MemoryLimit || code == VersionsDoNotFit || code == HardwareMemory;
 }

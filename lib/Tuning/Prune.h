@@ -1,4 +1,4 @@
-//===- Prune.h - Which points of a space are worth measuring ----*- C++ -*-===//
+//===- Prune.h - Pruning of a tuning space ----------------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -11,10 +11,10 @@
 #include "Diagnostics/Counters.h"
 #include "Diagnostics/Events.h"
 #include "Runtime/ThreadPool.h"
-#include "Testing/References.h"
-#include "Testing/Shapes.h"
-#include "Testing/Shards.h"
-#include "Testing/TestData.h"
+#include "Testing/Check/References.h"
+#include "Testing/Check/Shards.h"
+#include "Testing/Inputs/Shapes.h"
+#include "Testing/Inputs/TestData.h"
 #include "Tuning/Measure.h"
 #include "Tuning/Prune.h"
 #include "Tuning/Records.h"
@@ -173,7 +173,7 @@ private:
     return text;
   }
 
-  /// Whether the record of a candidate answers all questions.
+  /// Returns whether the record of a candidate is complete.
   static bool isKnown(const TuneCandidate &candidate) {
     return !candidate.removed_by.empty() || !candidate.samples.empty();
   }
@@ -386,8 +386,8 @@ private:
     if (report.cancelled)
       return;
     RoundOptions rounds{options.rounds, options.seconds, kernel.name};
-    measureRounds(*machine, runnable, rounds, report.diagnostics, [&](int round) {
-      announce("measure", size_t(round), size_t(options.rounds), ranking(report.candidates, 5));
+    measureRounds(*machine, runnable, rounds, report.diagnostics, [&](int round, int total) {
+      announce("measure", size_t(round), size_t(total), ranking(report.candidates, 5));
       return !report.cancelled;
     });
     keepMeasured(wanted);

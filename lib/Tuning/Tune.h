@@ -1,4 +1,4 @@
-//===- Tune.h - What tuning and its records share ---------------*- C++ -*-===//
+//===- Tune.h - Helpers of tuning and records -------------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -3,9 +3,10 @@
 !t = memref<?xf32, strided<[1]>, #tile.space<global>>
 !s = memref<8xf32, #tile.space<shared>>
 
-// All copies of a stage: said one by one once it is resolved.
+// All copies of a stage: each gets a mark.
 // CHECK-LABEL: func.func @stages
-// CHECK: #tile.schedule<stage = [0, 1], order = [1, 0], async_producers = [1, 0], resolved>
+// CHECK: #tile.scheduled<stage = 0, order = 1, async = true>
+// CHECK: #tile.scheduled<stage = 1, order = 0>
 func.func @stages(%A: !t {tile.access = "in", tile.name = "A"}, %n: index, %C: !t {tile.access = "out", tile.name = "C"}) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -21,7 +22,8 @@ func.func @stages(%A: !t {tile.access = "in", tile.name = "A"}, %n: index, %C: !
 }
 
 // CHECK-LABEL: func.func @producers
-// CHECK: #tile.schedule<stage = [0, 1], order = [0, 1], async_producers = [1, 0], async_producer_groups = [4, -1], resolved>
+// CHECK: #tile.scheduled<stage = 0, order = 0, async = true, group = 4>
+// CHECK: #tile.scheduled<stage = 1, order = 1>
 func.func @producers(%A: !t {tile.access = "in", tile.name = "A"}, %n: index, %C: !t {tile.access = "out", tile.name = "C"}) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -36,9 +38,10 @@ func.func @producers(%A: !t {tile.access = "in", tile.name = "A"}, %n: index, %C
   return
 }
 
-// What has been resolved stays as it is, and is checked again.
+// Positions stay as they are, and are checked again.
 // CHECK-LABEL: func.func @again
-// CHECK: #tile.schedule<stage = [0, 1], order = [0, 1], async_producers = [1, 0], resolved>
+// CHECK: #tile.scheduled<stage = 0, order = 0, async = true>
+// CHECK: #tile.scheduled<stage = 1, order = 1>
 func.func @again(%A: !t {tile.access = "in", tile.name = "A"}, %n: index, %C: !t {tile.access = "out", tile.name = "C"}) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -47,9 +50,9 @@ func.func @again(%A: !t {tile.access = "in", tile.name = "A"}, %n: index, %C: !t
   scf.for %k = %c0 to %n step %c1 {
     %o = arith.muli %k, %c8 : index
     %base = tile.bind "base" %o : index
-    tile.copy %A[%base] to %s : !t to !s
-    tile.copy %s to %C[%base] : !s to !t
-  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], async_producers = [1, 0], resolved>}
+    tile.copy %A[%base] to %s {tile.scheduled = #tile.scheduled<stage = 0, order = 0, async = true>} : !t to !s
+    tile.copy %s to %C[%base] {tile.scheduled = #tile.scheduled<stage = 1, order = 1>} : !s to !t
+  } {tile.schedule = #tile.schedule<num_stages = 2>}
   return
 }
 
@@ -60,7 +63,8 @@ func.func @again(%A: !t {tile.access = "in", tile.name = "A"}, %n: index, %C: !t
 
 // The older form: the first entry is the scalar's, and is ignored.
 // CHECK-LABEL: func.func @older
-// CHECK: #tile.schedule<stage = [0, 1], order = [2, 0], resolved>
+// CHECK: #tile.scheduled<stage = 0, order = 2>
+// CHECK: #tile.scheduled<stage = 1, order = 0>
 func.func @older(%A: !t {tile.access = "in", tile.name = "A"}, %n: index, %C: !t {tile.access = "out", tile.name = "C"}) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -130,8 +134,8 @@ func.func @claims(%A: !t {tile.access = "in", tile.name = "A"}, %n: index, %C: !
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
   %s = tile.alloc "s" : !s
-  // Text that claims to be resolved is checked all the same.
-  // expected-error @+2 {{PS1200: stage has 3 entries; the loop has 2 scheduled statements}}
+  // A statement without a position.
+  // expected-error @+2 {{PS1200: stage has 1 entries; the loop has 2 scheduled statements}}
   // expected-note @+1 {{help: give one entry per scheduled statement, in source order; scalars that can be recomputed take none}}
   scf.for %k = %c0 to %n step %c1 {
     %o = arith.muli %k, %c8 : index
@@ -139,7 +143,7 @@ func.func @claims(%A: !t {tile.access = "in", tile.name = "A"}, %n: index, %C: !
     // expected-note @+1 {{statement 1: }}
     tile.copy %A[%base] to %s : !t to !s
     // expected-note @+1 {{statement 2: }}
-    tile.copy %s to %C[%base] : !s to !t
-  } {tile.schedule = #tile.schedule<stage = [0, 1, 2], order = [0, 1, 2], resolved>}
+    tile.copy %s to %C[%base] {tile.scheduled = #tile.scheduled<stage = 1, order = 1>} : !s to !t
+  } {tile.schedule = #tile.schedule<num_stages = 2>}
   return
 }

@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --tile-resolve-schedules=arch=sm_90a -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_90a --tile-resolve-schedules -split-input-file -verify-diagnostics | FileCheck %s
 
 !t = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
 !s = memref<128x64xf16, #tile.space<shared>>
@@ -6,7 +6,9 @@
 
 // 7 x 2 x 16384 bytes are 229376 of 232448.
 // CHECK-LABEL: func.func @seven
-// CHECK: #tile.schedule<stage = [0, 0, 6], order = [0, 1, 2], resolved, inferred>
+// CHECK: #tile.scheduled<stage = 0, order = 0>
+// CHECK: #tile.scheduled<stage = 0, order = 1>
+// CHECK: #tile.scheduled<stage = 6, order = 2>
 func.func @seven(%A: !t {tile.access = "in"}, %B: !t {tile.access = "in"}, %n: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -6,7 +6,9 @@
 !s = memref<8xi32, #tile.space<shared>>
 
 // CHECK-LABEL: func.func @group
-// CHECK: stage = [0, 2, 2], order = [0, 1, 2], resolved
+// CHECK: #tile.scheduled<stage = 0, order = 0>
+// CHECK: #tile.scheduled<stage = 2, order = 1>
+// CHECK: #tile.scheduled<stage = 2, order = 2>
 func.func @group(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -32,7 +34,8 @@ func.func @group(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "
 !h = memref<4xi32, strided<[1], offset: ?>, #tile.space<shared>>
 
 // CHECK-LABEL: func.func @loop
-// CHECK: stage = [0, 2], order = [0, 1], resolved
+// CHECK: #tile.scheduled<stage = 0, order = 0>
+// CHECK: #tile.scheduled<stage = 2, order = 1>
 func.func @loop(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -88,7 +91,11 @@ func.func @more_than_copies(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile
 
 // Rounds that are too many to be compared with each other are not errors.
 // CHECK-LABEL: func.func @many_rounds
-// CHECK: order = [0, 1, 2, 3, 4], resolved
+// CHECK: #tile.scheduled<stage = {{[0-9]+}}, order = 0>
+// CHECK: #tile.scheduled<stage = {{[0-9]+}}, order = 1>
+// CHECK: #tile.scheduled<stage = {{[0-9]+}}, order = 2>
+// CHECK: #tile.scheduled<stage = {{[0-9]+}}, order = 3>
+// CHECK: #tile.scheduled<stage = {{[0-9]+}}, order = 4>
 func.func @many_rounds(%n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --tile-resolve-schedules=arch=sm_90a -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_90a --tile-resolve-schedules -split-input-file -verify-diagnostics | FileCheck %s
 // REQUIRES: exact-solver
 
 !A = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
@@ -11,7 +11,9 @@
 // CHECK: tile.alloc "As" versions 3
 // CHECK: tile.alloc "Bs" versions 4
 // CHECK: tile.alloc "acc" :
-// CHECK: #tile.schedule<stage = [0, 0, 2], order = [2, 0, 1], solver_seconds = 10, resolved>
+// CHECK: #tile.scheduled<stage = 0, order = 2>
+// CHECK: #tile.scheduled<stage = 0, order = 0>
+// CHECK: #tile.scheduled<stage = 2, order = 1>
 func.func @matmul(%A: !A {tile.access = "in"}, %n: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

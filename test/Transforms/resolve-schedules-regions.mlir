@@ -38,7 +38,9 @@ func.func @unknown_part(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.acc
 // One access at an offset that is not affine says nothing of the others: the
 // first two stores lie apart.
 // CHECK-LABEL: func.func @others_stay_known
-// CHECK: order = [1, 0, 2], resolved
+// CHECK: #tile.scheduled<stage = {{[0-9]+}}, order = 1>
+// CHECK: #tile.scheduled<stage = {{[0-9]+}}, order = 0>
+// CHECK: #tile.scheduled<stage = {{[0-9]+}}, order = 2>
 func.func @others_stay_known(%n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -61,7 +63,8 @@ func.func @others_stay_known(%n: index, %C: !t {tile.access = "inout"}) attribut
 
 // Statements under opposite conditions never meet in one iteration.
 // CHECK-LABEL: func.func @opposite
-// CHECK: order = [1, 0], resolved
+// CHECK: #tile.scheduled<stage = {{[0-9]+}}, order = 1>
+// CHECK: #tile.scheduled<stage = {{[0-9]+}}, order = 0>
 func.func @opposite(%n: index, %F: memref<?xi1, strided<[1]>, #tile.space<global>> {tile.access = "in"}, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -115,7 +118,9 @@ func.func @empty_inner_loop(%A: !t {tile.access = "in"}, %n: index, %m: index, %
 
 // Either branch fills the tile, so each iteration may have its own.
 // CHECK-LABEL: func.func @either_branch
-// CHECK: stage = [0, 0, 1], order = [0, 1, 2], resolved
+// CHECK: #tile.scheduled<stage = 0, order = 0>
+// CHECK: #tile.scheduled<stage = 0, order = 1>
+// CHECK: #tile.scheduled<stage = 1, order = 2>
 func.func @either_branch(%A: !t {tile.access = "in"}, %B: !t {tile.access = "inout"}, %n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -164,7 +169,8 @@ func.func @only_copies(%A: !t {tile.access = "in"}, %n: index) attributes {tile.
 // A group that writes both halves of a tile before it reads the tile reads
 // nothing of an earlier iteration: the tile is not carried.
 // CHECK-LABEL: func.func @halves
-// CHECK: stage = [0, 1], order = [0, 1], resolved
+// CHECK: #tile.scheduled<stage = 0, order = 0>
+// CHECK: #tile.scheduled<stage = 1, order = 1>
 func.func @halves(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -232,7 +238,8 @@ func.func @one_half(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access 
 
 // An inner loop that fills a tile part by part fills it: the tile has versions.
 // CHECK-LABEL: func.func @part_by_part
-// CHECK: order = [0, 1], resolved
+// CHECK: #tile.scheduled<stage = {{[0-9]+}}, order = 0>
+// CHECK: #tile.scheduled<stage = {{[0-9]+}}, order = 1>
 func.func @part_by_part(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -297,7 +304,9 @@ func.func @one_part(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access 
 // Parts of a transposed part: columns 4, 5 and columns 6, 7 lie apart, so that the
 // two fills may change places.
 // CHECK-LABEL: func.func @part_of_a_part
-// CHECK: order = [1, 0, 2], resolved
+// CHECK: #tile.scheduled<stage = {{[0-9]+}}, order = 1>
+// CHECK: #tile.scheduled<stage = {{[0-9]+}}, order = 0>
+// CHECK: #tile.scheduled<stage = {{[0-9]+}}, order = 2>
 func.func @part_of_a_part(%n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -353,7 +362,9 @@ func.func @printed(%A: !t {tile.access = "in"}, %n: index) attributes {tile.kern
 
 // Two halves are the whole, also for who reads at an unknown offset.
 // CHECK-LABEL: func.func @two_halves
-// CHECK: order = [0, 1, 2], resolved
+// CHECK: #tile.scheduled<stage = {{[0-9]+}}, order = 0>
+// CHECK: #tile.scheduled<stage = {{[0-9]+}}, order = 1>
+// CHECK: #tile.scheduled<stage = {{[0-9]+}}, order = 2>
 func.func @two_halves(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "inout"}) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

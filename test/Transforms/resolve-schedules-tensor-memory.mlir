@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --tile-resolve-schedules=arch=sm_100a -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --tile-resolve-schedules -split-input-file -verify-diagnostics | FileCheck %s
 
 // Accumulators of products live in tensor memory: 512 columns of 128 lanes.
 
@@ -8,7 +8,7 @@
 !a = memref<128x256xf32, #tile.space<local>>
 
 // CHECK-LABEL: func.func @two_versions
-// CHECK: resolved
+// CHECK: #tile.scheduled<
 func.func @two_versions(%A: !t {tile.access = "in"}, %n: index, %C: !t {tile.access = "out"}) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

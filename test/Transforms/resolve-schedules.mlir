@@ -6,7 +6,9 @@
 
 // Two copies and a consumer, three stages: the copies run two iterations ahead.
 // CHECK-LABEL: func.func @infer
-// CHECK: #tile.schedule<stage = [0, 0, 2], order = [0, 1, 2], resolved, inferred>
+// CHECK: #tile.scheduled<stage = 0, order = 0>
+// CHECK: #tile.scheduled<stage = 0, order = 1>
+// CHECK: #tile.scheduled<stage = 2, order = 2>
 func.func @infer(%A: !t {tile.access = "in"}, %B: !t {tile.access = "in"}, %n: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

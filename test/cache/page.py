@@ -14,7 +14,7 @@ import tempfile
 page, compiler, include, library = sys.argv[1:]
 text = pathlib.Path(page).read_text()
 program = re.search(r"```cpp\n(.*?)```", text, re.S).group(1)
-stated = re.search(r"for the first time, it prints (\d+); after that, (\d+)", text)
+stated = re.search(r"The first run prints (\d+), later runs print (\d+)", text)
 assert stated, "the page does not say what the program prints"
 with tempfile.TemporaryDirectory() as work:
     source = pathlib.Path(work, "main.cpp")

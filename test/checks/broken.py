@@ -123,14 +123,14 @@ def examples(tree, tool):
     shutil.copy(ROOT / "docs/reference/passes.md", page)
     check = [sys.executable, ROOT / "test/docs/td_examples.py", tool, page]
     expect("the examples as they are", 0, " checked, 0 failures", check, tree)
-    output = '{nv.architecture = "sm_89", tile.kernel}'
+    output = '{tile.kernel, tile.target = "sm_89"}'
     with Broken(page, output, output.replace("sm_89", "sm_90a")):
-        expect("another output", 1, "nv-attach-target: gives", check, tree)
-    with Broken(page, "Example (`--nv-attach-target=", "Example of (`--nv-attach-target="):
-        expect("a pass without an example", 1, "nv-attach-target: has no example", check, tree)
-    section = re.search(r"^### `-nv-attach-target`\n.*?(?=^##)", page.read_text(), re.S | re.M)[0]
+        expect("another output", 1, "tile-attach-target: gives", check, tree)
+    with Broken(page, "Example (`--tile-attach-target=", "Example of (`--tile-attach-target="):
+        expect("a pass without an example", 1, "tile-attach-target: has no example", check, tree)
+    section = re.search(r"^### `-tile-attach-target`\n.*?(?=^##)", page.read_text(), re.S | re.M)[0]
     with Broken(page, section, ""):
-        expect("a pass that the page lacks", 1, "`nv-attach-target` is missing", check, tree)
+        expect("a pass that the page lacks", 1, "`tile-attach-target` is missing", check, tree)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-//===- Common.cpp - What the commands share -------------------------------===//
+//===- Common.cpp - Helpers of all commands -------------------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

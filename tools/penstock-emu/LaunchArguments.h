@@ -8,7 +8,7 @@
 #define PENSTOCK_TOOLS_EMU_LAUNCHARGUMENTS_H
 
 #include "Commands.h"
-#include "Emulator/TensorMap.h"
+#include "Emulator/Tensor/TensorMap.h"
 
 #include <optional>
 

@@ -104,7 +104,7 @@ void addRun(cli::Tool &tool) {
               "exits with 1 on findings of this tier or a more serious one; without it the exit "
               "code is the program's",
               options->failOn)
-      .values("timing", timingForms, "when asynchronous operations complete",
+      .values("timing", timingForms, "completion time of asynchronous operations",
               [options](const std::string &text) -> std::string {
                 LaunchOptions ignored;
                 if (!parseTiming(text, ignored))

@@ -8,7 +8,7 @@
 #include "Diagnostics/Json.h"
 #include "Diagnostics/ReadFile.h"
 #include "Diagnostics/Render.h"
-#include "Emulator/Tier.h"
+#include "Emulator/Races/Tier.h"
 #include "LaunchArguments.h"
 #include "PTX/InstructionTable.h"
 #include "PTX/Parser.h"
@@ -201,7 +201,7 @@ void addRunPtx(cli::Tool &tool) {
             o->launch)
       .values("dump", "N=PATH", "after the run, writes buffer N (from 0) to a file",
               [o](const std::string &text) { return parseDump(text, *o); })
-      .values("timing", timingForms, "when asynchronous operations complete (eager)",
+      .values("timing", timingForms, "completion time of asynchronous operations (eager)",
               [o](const std::string &text) -> std::string {
                 return parseTiming(text, o->options) ? "" : std::string("expected ") + timingForms;
               })

@@ -1,4 +1,4 @@
-//===- Cells.h - Which cells an access touches ------------------*- C++ -*-===//
+//===- Cells.h - Cells of an access -----------------------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Render.h"
 #include "Product.h"
-#include "Scheduling/Text.h"
-#include "Scheduling/Verify.h"
+#include "Scheduling/Schedule/VerifySchedule.h"
+#include "Scheduling/Text/Text.h"
 
 using namespace penstock;
 using namespace penstock::fuzz;
@@ -23,12 +23,12 @@ ProductVerdict penstock::fuzz::checkInstance(const std::string &text, sched::Rul
     return verdict;
   }
   const sched::Instance &instance = parsed.instances[0];
-  for (const Diagnostic &d : sched::check(instance.problem))
+  for (const Diagnostic &d : sched::checkProblem(instance.problem))
     verdict.codes.insert(d.code);
   verdict.malformed = !verdict.codes.empty();
   if (verdict.malformed)
     return verdict;
-  sched::Verdict checked = sched::verify(instance.problem, *instance.schedule, rules);
+  sched::Verdict checked = sched::verifySchedule(instance.problem, *instance.schedule, rules);
   for (const sched::Violation &violation : checked.violations)
     verdict.codes.insert(violation.code);
   for (const sched::BufferVersions &v : checked.versions)

@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 #include "../penstock-fuzz/Random.h"
-#include "Analysis/EngineCosts.h"
-#include "Analysis/PipelineLoop.h"
+#include "Analysis/Loop/EngineCosts.h"
+#include "Analysis/Loop/PipelineLoop.h"
 #include "Compiler/Compiler.h"
 #include "Diagnostics/Codes.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Product.h"
-#include "Scheduling/Predict.h"
-#include "Scheduling/Text.h"
-#include "Scheduling/Verify.h"
+#include "Scheduling/Schedule/Predict.h"
+#include "Scheduling/Schedule/VerifySchedule.h"
+#include "Scheduling/Text/Text.h"
 #include "StateRoles.h"
 #include "penstock/diagnostics.h"
 
@@ -74,14 +74,14 @@ std::string slowerThanInferred(const sched::PipelinedLoop &solved, const sched::
 void check(const PipelineLoop &loop, const Program &program, sched::RuleSet rules,
            ProductVerdict &verdict) {
   sched::Instance instance{loop.problem, std::nullopt, std::nullopt};
-  verdict.codes = codesOf(sched::check(loop.problem));
+  verdict.codes = codesOf(sched::checkProblem(loop.problem));
   verdict.malformed = !verdict.codes.empty();
   sched::Verdict checked;
   if (program.plan) {
     verdict.plan = program.plan;
     instance.schedule = sched::Schedule{program.plan->stage, program.plan->order};
     if (!verdict.malformed) {
-      checked = sched::verify(loop.problem, *instance.schedule, rules);
+      checked = sched::verifySchedule(loop.problem, *instance.schedule, rules);
       for (const sched::Violation &violation : checked.violations)
         verdict.codes.insert(violation.code);
     }
@@ -108,7 +108,7 @@ void check(const PipelineLoop &loop, const Program &program, sched::RuleSet rule
     if (program.optimal && resolved.schedule) {
       verdict.failure = slowerThanInferred(resolved, timed.problem, program.numStages);
       // Its versions are those of asynchronous statements.
-      checked = sched::verify(loop.problem, *resolved.schedule);
+      checked = sched::verifySchedule(loop.problem, *resolved.schedule);
     }
     if (resolved.schedule)
       verdict.plan = Plan{resolved.schedule->stage, resolved.schedule->order};

@@ -1,4 +1,4 @@
-//===- Evaluate.cpp - What a program computes -----------------------------===//
+//===- Evaluate.cpp - Reference execution of a program --------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- LoopFacts.cpp - What holds for a loop under every schedule ---------===//
+//===- LoopFacts.cpp - Facts of a loop under any schedule -----------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

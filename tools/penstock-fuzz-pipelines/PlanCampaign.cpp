@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Campaign.h"
 #include "RandomSyncPlan.h"
-#include "Scheduling/Verify.h"
+#include "Scheduling/Schedule/VerifySchedule.h"
 #include "SyncOracle.h"
 #include "Workers.h"
 
@@ -138,8 +138,8 @@ CaseResult checkOne(uint64_t seed, Counters &counters) {
   if (seed % reenteredEvery == 0)
     message += compareReentered(randomSyncPlan(seed), counters);
   BoundLoop loop = randomBoundLoop(seed);
-  if (message.empty() && check(loop.problem).empty() &&
-      (loop.straight || verify(loop.problem, loop.schedule).legal())) {
+  if (message.empty() && checkProblem(loop.problem).empty() &&
+      (loop.straight || verifySchedule(loop.problem, loop.schedule).legal())) {
     ++counters[Legal];
     Plan plan = loop.straight ? deriveStraight(loop.problem, loop.roles, loop.sizes)
                               : derive(loop.problem, loop.schedule, loop.roles, loop.sizes);

@@ -1,4 +1,4 @@
-//===- Product.h - What Penstock says of a loop -----------------*- C++ -*-===//
+//===- Product.h - Penstock's verdict on a loop -----------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,7 +13,7 @@
 #define PENSTOCK_FUZZ_PIPELINES_PRODUCT_H
 
 #include "Program.h"
-#include "Scheduling/RuleSet.h"
+#include "Scheduling/Problem/RuleSet.h"
 
 #include <memory>
 #include <set>

@@ -32,6 +32,7 @@ public:
   Protocol grown();
   Protocol arbitrary();
   void spoil(Protocol &protocol);
+  void divideAmongBlocks(Protocol &protocol);
 
   int64_t below(int64_t n) { return int64_t(random() % uint64_t(n)); }
   bool oneIn(int64_t n) { return below(n) == 0; }
@@ -298,6 +299,24 @@ Protocol Generator::ring() {
   return p;
 }
 
+/// Puts roles and barriers into two blocks. Waits have the scope that they need, or the cluster.
+void Generator::divideAmongBlocks(Protocol &p) {
+  std::vector<bool> ofRole, ofArray, observed(p.barriers.size());
+  for (size_t r = 0; r < p.roles.size(); ++r)
+    ofRole.push_back(oneIn(2));
+  for (size_t a = 0; a < p.arrays.size(); ++a)
+    ofArray.push_back(oneIn(2));
+  for (size_t r = 0; r < p.roles.size(); ++r)
+    for (ProtocolStep &step : p.roles[r].steps)
+      if (step.kind == Kind::Arrive && ofRole[r] != ofArray[p.barriers[step.barrier].array]) {
+        step.remote = true;
+        observed[step.barrier] = true;
+      }
+  for (ProtocolRole &role : p.roles)
+    for (ProtocolStep &step : role.steps)
+      step.narrow = step.kind == Kind::Wait && !observed[step.barrier] && oneIn(2);
+}
+
 void Generator::spoil(Protocol &p) {
   std::vector<ProtocolStep> &steps = p.roles[size_t(below(int64_t(p.roles.size())))].steps;
   if (steps.empty())
@@ -321,7 +340,7 @@ void Generator::spoil(Protocol &p) {
       ++count;
     return first + (barrier - first + 1) % count;
   };
-  switch (below(12)) {
+  switch (below(13)) {
   case 0:
     steps.erase(steps.begin() + std::ptrdiff_t(at));
     break;
@@ -383,6 +402,10 @@ void Generator::spoil(Protocol &p) {
       else
         steps[at].bytes += oneIn(2) ? 1 : -steps[at].bytes;
     }
+    break;
+  case 12:
+    if (pick(waits))
+      steps[at].narrow = !steps[at].narrow;
     break;
   }
 }
@@ -546,16 +569,11 @@ Protocol Generator::grown() {
 
 Protocol penstock::fuzz::generateLists(uint64_t seed) {
   Generator generator(seed);
-  switch (generator.below(5)) {
-  case 0:
-    return generator.arbitrary();
-  case 1:
-    return generator.grown();
-  default: {
-    Protocol p = generator.ring();
-    if (!generator.oneIn(4))
-      generator.spoil(p);
-    return p;
-  }
-  }
+  int64_t form = generator.below(5);
+  Protocol p = form == 0 ? generator.arbitrary() : form == 1 ? generator.grown() : generator.ring();
+  if (generator.oneIn(3))
+    generator.divideAmongBlocks(p);
+  if (form > 1 && !generator.oneIn(4))
+    generator.spoil(p);
+  return p;
 }

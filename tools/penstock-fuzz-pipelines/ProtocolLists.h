@@ -7,7 +7,7 @@
 #ifndef PENSTOCK_FUZZ_PIPELINES_PROTOCOLLISTS_H
 #define PENSTOCK_FUZZ_PIPELINES_PROTOCOLLISTS_H
 
-#include "Scheduling/Protocol.h"
+#include "Scheduling/Protocol/Protocol.h"
 
 #include <functional>
 

@@ -41,7 +41,8 @@ struct Engine {
 struct BarrierState {
   int16_t bytes;
   uint8_t pending, phase;
-  Facts gathered, published;
+  Facts gathered, published;           ///< by all arrivals: of this phase, of the last one
+  Facts localGathered, localPublished; ///< by those of the barrier's block
 };
 
 struct State {
@@ -65,6 +66,8 @@ struct State {
       put(b.phase);
       put(b.gathered);
       put(b.published);
+      put(b.localGathered);
+      put(b.localPublished);
     }
     for (const Engine &e : engines) {
       put(e.role);
@@ -230,13 +233,17 @@ void Explorer::arrive(State &state, unsigned role, const ProtocolStep &step, Fac
     if (step.kind == Kind::Arrive)
       state.ownPhases[role * protocol.barriers.size() + step.barrier] = uint8_t(barrier.phase + 1);
   }
-  if (!step.relaxed)
+  if (!step.relaxed) {
     barrier.gathered |= known;
+    barrier.localGathered |= step.remote ? Facts(0) : known;
+  }
   if (barrier.pending == 0 && barrier.bytes == 0) {
     ++barrier.phase;
     barrier.pending = uint8_t(protocol.barriers[step.barrier].count);
     barrier.published = barrier.gathered;
     barrier.gathered = 0;
+    barrier.localPublished = barrier.localGathered;
+    barrier.localGathered = 0;
   }
 }
 
@@ -273,7 +280,8 @@ void Explorer::take(State &state, unsigned role) {
     break;
   case Kind::Wait:
     if (!step.relaxed)
-      known |= state.barriers[step.barrier].published;
+      known |= step.narrow ? state.barriers[step.barrier].localPublished
+                           : state.barriers[step.barrier].published;
     break;
   case Kind::CloseGroup:
     break;
@@ -323,7 +331,7 @@ ListFault Explorer::run(size_t mostStates) {
   first.known.resize(protocol.roles.size());
   first.ownPhases.resize(protocol.roles.size() * protocol.barriers.size());
   for (const ProtocolBarrier &barrier : protocol.barriers)
-    first.barriers.push_back({0, uint8_t(barrier.count), 0, 0, 0});
+    first.barriers.push_back({0, uint8_t(barrier.count), 0, 0, 0, 0, 0});
   std::unordered_set<std::string> seen;
   std::vector<State> open;
   auto visit = [&](State state) {

@@ -12,7 +12,7 @@
 #ifndef PENSTOCK_FUZZ_PIPELINES_PROTOCOLORACLE_H
 #define PENSTOCK_FUZZ_PIPELINES_PROTOCOLORACLE_H
 
-#include "Scheduling/Protocol.h"
+#include "Scheduling/Protocol/Protocol.h"
 
 namespace penstock::fuzz {
 

@@ -60,6 +60,10 @@ std::string penstock::fuzz::printLists(const Protocol &p) {
         words.push_back(std::to_string(step.bytes) + " bytes");
       if (step.relaxed)
         words.push_back("relaxed");
+      if (step.remote)
+        words.push_back("remote");
+      if (step.narrow)
+        words.push_back("narrow");
       for (const ProtocolAccess &access : step.accesses)
         words.push_back(std::string(access.maybe ? "maybe " : "") +
                         (access.write ? "writes t" : "reads t") + std::to_string(access.box.tile));

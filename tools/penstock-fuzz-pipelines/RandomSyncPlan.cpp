@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "RandomSyncPlan.h"
 
-#include "Scheduling/Mechanisms.h"
+#include "Scheduling/Plan/Mechanisms.h"
 
 #include <algorithm>
 #include <numeric>

@@ -7,7 +7,7 @@
 #ifndef PENSTOCK_FUZZ_PIPELINES_RANDOMSYNCPLAN_H
 #define PENSTOCK_FUZZ_PIPELINES_RANDOMSYNCPLAN_H
 
-#include "Scheduling/Plan.h"
+#include "Scheduling/Plan/Plan.h"
 
 namespace penstock::fuzz {
 

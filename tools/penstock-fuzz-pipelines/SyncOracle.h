@@ -14,7 +14,7 @@
 #ifndef PENSTOCK_FUZZ_PIPELINES_SYNCORACLE_H
 #define PENSTOCK_FUZZ_PIPELINES_SYNCORACLE_H
 
-#include "Scheduling/Plan.h"
+#include "Scheduling/Plan/Plan.h"
 
 #include <set>
 #include <tuple>

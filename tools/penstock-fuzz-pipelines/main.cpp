@@ -17,7 +17,7 @@
 #include "Diagnostics/Render.h"
 #include "Generate.h"
 #include "GenerateInstance.h"
-#include "Scheduling/Summary.h"
+#include "Scheduling/Problem/Summary.h"
 
 #include <cstdio>
 #include <string>

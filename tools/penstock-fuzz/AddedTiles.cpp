@@ -41,7 +41,7 @@ struct AddForm {
 
   /// Returns what is added to an element for one step whose operand is \p x.
   int64_t valueOf(int64_t x, int64_t step) const { return writer == Computed ? 2 * x + step : x; }
-  /// Whether elements of a tile are left out.
+  /// Returns whether elements of a tile are skipped.
   bool leavesOut(int64_t i, int64_t j) const { return guard == Partial && i == j; }
 };
 

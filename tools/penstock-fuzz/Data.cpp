@@ -1,4 +1,4 @@
-//===- Data.cpp - What random programs run on -----------------------------===//
+//===- Data.cpp - Data of random programs ---------------------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- Modes.h - What penstock-fuzz can do ----------------------*- C++ -*-===//
+//===- Modes.h - Modes of penstock-fuzz -------------------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -137,8 +137,15 @@ private:
       auto changed = tile::ScheduleAttr::getChecked(
           quiet, context, stages, ArrayRef<int64_t>(stage), ArrayRef<int64_t>(order),
           ArrayRef<int64_t>(late), ArrayRef<int64_t>(producers), ArrayRef<int64_t>(groups),
-          random.chance(20), random.chance(20), schedule.getSolverSeconds());
+          schedule.getSolverSeconds());
       return changed ? changed : schedule;
+    }
+    if (auto position = dyn_cast<tile::ScheduledAttr>(attr)) {
+      bool async = random.chance(20) ? !position.getAsync() : position.getAsync();
+      int64_t stage = random.chance(40) ? odd() : position.getStage(),
+              order = random.chance(40) ? odd() : position.getOrder(),
+              group = random.chance(20) ? odd() : position.getGroup();
+      return tile::ScheduledAttr::get(context, stage, order, async, group);
     }
     return random.chance(50) ? Attribute(builder.getUnitAttr())
                              : Attribute(builder.getI64IntegerAttr(odd()));
@@ -155,6 +162,14 @@ private:
   }
 
   void attribute(Operation *op) {
+    // Recorded programs have no positions; they are valid on statements of pipelined loops.
+    if (Operation *around = op->getParentOp();
+        around && around->hasAttr(tile::TileDialect::scheduleAttr) && random.chance(30)) {
+      op->setAttr(tile::TileDialect::scheduledAttr,
+                  tile::ScheduledAttr::get(context, random.between(-1, 3), odd(), random.chance(20),
+                                           random.chance(20) ? odd() : -1));
+      return;
+    }
     // Properties as a dictionary: an entry of a wrong kind is refused there.
     DictionaryAttr all = op->getAttrDictionary();
     if (all.empty() || random.chance(5)) {

@@ -69,13 +69,13 @@ template <class E, class S> struct Products {
     return Random(seed).of(
         {Form::Plain, Form::Transposed, Form::Packed, converts ? Form::Converted : Form::Packed});
   }
-  /// Whether a strip of columns of B is larger than the L1 cache, or a product by AMX takes enough
-  /// steps to store results meanwhile.
+  /// Returns whether a strip of columns of B is larger than the L1 cache, or a product by AMX takes
+  /// enough steps to store results meanwhile.
   bool deep() const { return Random(derive(seed, 5)).chance(packs ? 30 : 40); }
-  /// Whether each block has one row, which native code multiplies otherwise than several.
+  /// Returns whether each block has one row, which native code multiplies differently.
   bool oneRow() const { return Random(derive(seed, 6)).chance(15); }
   bool isPacked() const { return form() == Form::Packed || form() == Form::Converted; }
-  /// Whether A is a slice of a tensor along its second dimension instead of the first.
+  /// Returns whether A is a slice of a tensor along its second dimension instead of the first.
   bool middle() const { return Random(derive(seed, 3)).chance(30); }
   static int64_t extent(Random &random) {
     return random.chance(50) ? random.of({16, 32, 48, 64, 128}) : random.between(1, 80);

@@ -1,4 +1,4 @@
-//===- Program.cpp - What a random program works on and its outline -------===//
+//===- Program.cpp - Tensors and outline of a program ---------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

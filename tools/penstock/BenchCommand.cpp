@@ -5,18 +5,22 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Times a kernel on the GPU of this machine, between events. Its share of the roofline is
-// that of the faster of two bounds: its tensors are moved once at the memory's bandwidth,
-// and its operations done at the peak of the tensor cores. The L2 cache is evicted before
-// each run unless --warm is given.
+// Times a kernel on this machine: native code by the clock, and on a GPU between events. Its share
+// of the roofline is that of the faster of two bounds: its tensors are moved once at the memory's
+// bandwidth, and its operations done at the peak of the tensor cores. The L2 cache is evicted
+// before each run unless --warm is given.
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
 #include "Compare.h"
 #include "Diagnostics/Codes.h"
+#include "Diagnostics/ReadFile.h"
 #include "GpuArguments.h"
+#include "HtmlReport.h"
+#include "Progress.h"
 
 #include <algorithm>
+#include <chrono>
 
 using namespace penstock;
 
@@ -29,7 +33,90 @@ struct BenchSession : Session {
   bool warm = false, check = false;
   double tolerance = 1e-2;
   std::string calibration; ///< machine file that gets a row
+  std::string device = "gpu";
+  std::string baseline; ///< result of an earlier run, as JSON
 };
+
+/// Times of all runs, in seconds.
+struct Times {
+  explicit Times(std::vector<double> seconds) {
+    std::sort(seconds.begin(), seconds.end());
+    best = seconds.front();
+    median = seconds[seconds.size() / 2];
+  }
+  double best, median;
+};
+
+/// Reads the median of an earlier run of the kernel; no value, with an error, if the file is none.
+std::optional<double> medianBefore(BenchSession &session) {
+  std::string text;
+  if (auto problem = readFile(session.baseline, text)) {
+    session.diagnostics.push_back(std::move(*problem));
+    return std::nullopt;
+  }
+  const std::string key = "\"median_milliseconds\":";
+  size_t at = text.find(key), begin = at + key.size();
+  double milliseconds = 0;
+  if (at != std::string::npos && text.find("\"kernel\":\"" + session.kernel + "\"") == 1 &&
+      cli::parseReal(text.substr(begin, text.find_first_of(",}", begin) - begin), milliseconds) &&
+      milliseconds > 0)
+    return milliseconds * 1e-3;
+  session.error(ToolFile, "`" + session.baseline + "` is not a result of `penstock bench " +
+                              session.kernel + " --json`");
+  return std::nullopt;
+}
+
+/// Adds the ratio to an earlier run; false, with an error, if there is none.
+bool compareWithBaseline(BenchSession &session, const Times &times, std::string &text,
+                         JsonObject &json) {
+  if (session.baseline.empty())
+    return true;
+  std::optional<double> before = medianBefore(session);
+  if (!before)
+    return false;
+  text +=
+      "  " + formatted("%.3f", *before / times.median) + " times as fast as " + session.baseline;
+  json.json("ratio", formatted("%.6g", *before / times.median));
+  return true;
+}
+
+/// Prints the result as text, JSON, or a page with the prediction for the shape and source lines.
+int report(BenchSession &session, const Shape &shape, const std::string &architecture,
+           const std::string &text, const JsonObject &json) {
+  if (!session.isHtml()) {
+    session.result(text, json.str());
+    return session.finish(0);
+  }
+  HtmlPage page(session.kernel + " on this machine, " + textOf(shape));
+  std::vector<std::string> cells; // two spaces separate them
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = std::min(text.find("  ", begin), text.find('\n', begin));
+    cells.push_back(text.substr(begin, end - begin));
+    begin = text.find_first_not_of(" \n", end);
+  }
+  page.table({}, {cells});
+  std::vector<std::pair<std::string, double>> sizes;
+  for (const auto &[name, value] : shape)
+    sizes.emplace_back(name, value.value);
+  std::vector<Diagnostic> none; // some kernels are not predicted
+  bool isText = session.isText();
+  PredictedRun run =
+      isText ? predict_text(session.text, session.input, session.kernel, architecture, sizes, none)
+             : predict_registered(session.kernel, architecture, sizes, session.options, none,
+                                  /*suggest=*/false);
+  if (!run.text.empty()) {
+    page.heading("Prediction");
+    addRows(page, run.text);
+    page.picture(run.waterfall, "From the peak to the predicted rate");
+  }
+  addSource(page,
+            (isText
+                 ? summarize_text(session.text, session.input, session.kernel, architecture, none)
+                 : summarize_registered(session.kernel, architecture, session.options, none))
+                .lines);
+  session.page(std::move(page));
+  return session.finish(0);
+}
 
 /// The value of a sum of products of numbers and sizes, "2*M*N*K + M*N"; no value if the text
 /// has another form or names something else.
@@ -112,6 +199,82 @@ bool calibrate(BenchSession &session, const Shape &shape, double measured, std::
   return true;
 }
 
+/// Compiles the kernel, makes its arguments and counts its operations, unless an option states
+/// them. Returns the exit code if that fails, otherwise 0.
+int prepare(BenchSession &session, const Shape &shape, AnyKernel &kernel, MadeArguments &made,
+            double &flops) {
+  kernel = session.compiled();
+  if (!kernel)
+    return session.finish(1);
+  made = make_arguments(kernel.arguments(), shape, Data::Random, 1);
+  session.diagnostics = made.diagnostics;
+  if (!session.diagnostics.empty())
+    return session.finish(2);
+  if (session.operations.empty()) {
+    std::optional<double> stated = statedFlops(session, shape);
+    if (!stated)
+      return session.finish(1);
+    flops = *stated;
+  }
+  return 0;
+}
+
+/// Times native code, between two readings of the clock.
+int benchNative(BenchSession &session, const Shape &shape, double flops) {
+  session.options.target = Target::native();
+  AnyKernel kernel;
+  MadeArguments made;
+  if (int code = prepare(session, shape, kernel, made, flops))
+    return code;
+  double bytes = 0;
+  for (const auto &memory : made.memory)
+    bytes += double(memory.size());
+  using Clock = std::chrono::steady_clock;
+  session.diagnostics = kernel.launch(made.arguments); // first touches the memory
+  PhaseProgress progress(/*always=*/false);
+  TimeLeft left;
+  std::vector<double> seconds;
+  for (int64_t i = 0; i < session.repeat && session.diagnostics.empty(); ++i) {
+    auto begin = Clock::now();
+    session.diagnostics = kernel.launch(made.arguments);
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+    progress.update("timing " + session.kernel,
+                    "  " + std::to_string(i + 1) + " of " + std::to_string(session.repeat) +
+                        left.text(session.kernel, size_t(i + 1), size_t(session.repeat)));
+  }
+  progress.finish();
+  if (!session.diagnostics.empty())
+    return session.finish(1);
+  Times times(std::move(seconds));
+  JsonObject json;
+  std::string text = session.kernel + "  native  best " + formatted("%.4f", times.best * 1e3) +
+                     " ms  median " + formatted("%.4f", times.median * 1e3) + " ms  " +
+                     formatted("%.1f", bytes / times.median / 1e9) + " GB/s";
+  json.text("kernel", session.kernel)
+      .text("target", "native")
+      .json("milliseconds", formatted("%.6g", times.best * 1e3))
+      .json("median_milliseconds", formatted("%.6g", times.median * 1e3))
+      .number("runs", session.repeat)
+      .json("gigabytes_per_second", formatted("%.6g", bytes / times.median / 1e9));
+  if (flops > 0) {
+    text += "  " + formatted("%.1f", flops / times.median / 1e9) + " GFLOP/s";
+    json.json("flops", formatted("%.17g", flops))
+        .json("gigaflops", formatted("%.6g", flops / times.median / 1e9));
+  }
+  if (!compareWithBaseline(session, times, text, json))
+    return session.finish(1);
+  text += "\n";
+  if (session.check) {
+    auto make = [&] { return make_arguments(kernel.arguments(), shape, Data::Exact, 1); };
+    auto launch = [&](MadeArguments &arguments) { return kernel.launch(arguments.arguments); };
+    if (!compareWithInterpreter(session, make, launch, session.tolerance, text, json)) {
+      session.result(text, json.str());
+      return session.finish(1);
+    }
+  }
+  return report(session, shape, "x86", text, json);
+}
+
 int bench(BenchSession &session, const cli::Command &command) {
   Shape shape = session.shapes.empty() ? Shape() : session.shapes[0];
   double flops = 0;
@@ -123,24 +286,20 @@ int bench(BenchSession &session, const cli::Command &command) {
                                 "as in 2*M*N*K");
     flops = *value;
   }
+  bool native = session.device == "native";
+  if (native && (session.warm || !session.calibration.empty()))
+    return command.usageError("`--warm` and `--calibrate` need a GPU");
   if (!session.load())
     return session.finish(1);
+  if (native)
+    return benchNative(session, shape, flops);
   auto device = findGpu(session);
   if (!device)
     return session.finish(1);
-  AnyKernel kernel = session.compiled();
-  if (!kernel)
-    return session.finish(1);
-  MadeArguments made = make_arguments(kernel.arguments(), shape, Data::Random, 1);
-  session.diagnostics = made.diagnostics;
-  if (!session.diagnostics.empty())
-    return session.finish(2);
-  if (session.operations.empty()) {
-    std::optional<double> stated = statedFlops(session, shape);
-    if (!stated)
-      return session.finish(1);
-    flops = *stated;
-  }
+  AnyKernel kernel;
+  MadeArguments made;
+  if (int code = prepare(session, shape, kernel, made, flops))
+    return code;
   std::vector<double> seconds;
   double bytes = 0;
   JsonObject json;
@@ -163,8 +322,8 @@ int bench(BenchSession &session, const cli::Command &command) {
       session.diagnostics = gpu::try_synchronize(nullptr);
     if (!session.diagnostics.empty())
       return session.finish(1);
-    std::sort(seconds.begin(), seconds.end());
-    double best = seconds.front(), median = seconds[seconds.size() / 2];
+    Times times(seconds);
+    double best = times.best, median = times.median;
     text = session.kernel + "  " + describeGpu(*device) + "  best " +
            formatted("%.4f", best * 1e3) + " ms  median " + formatted("%.4f", median * 1e3) + " ms";
     json.text("kernel", session.kernel)
@@ -189,6 +348,8 @@ int bench(BenchSession &session, const cli::Command &command) {
       json.json("roofline", formatted("%.6g", bound / best))
           .text("l2", session.warm ? "warm" : "cold");
     }
+    if (!compareWithBaseline(session, times, text, json))
+      return session.finish(1);
     text += "\n";
     if (!session.calibration.empty() && !calibrate(session, shape, median, text, json))
       return session.finish(1);
@@ -205,8 +366,7 @@ int bench(BenchSession &session, const cli::Command &command) {
     session.diagnostics = error.diagnostics();
     return session.finish(1);
   }
-  session.result(text, json.str());
-  return session.finish(0);
+  return report(session, shape, session.target, text, json);
 }
 
 } // namespace
@@ -214,21 +374,28 @@ int bench(BenchSession &session, const cli::Command &command) {
 void addBench(cli::Tool &tool) {
   auto session = std::make_shared<BenchSession>();
   cli::Command &command = tool.command(
-      "bench", "Times a kernel on the GPU of this machine.", [session](const cli::Command &self) {
+      "bench", "Times a kernel on this machine, and compares the time with an earlier run.",
+      [session](const cli::Command &self) {
         return session->shapes.size() > 1 ? self.usageError("`--shape` is given twice")
                                           : bench(*session, self);
       });
+  session->formats.push_back("html");
   session->declareKernel(command);
+  session->declareCpu(command);
   command
+      .choice("target", {"gpu", "native"}, "the GPU of this machine, or native code",
+              session->device)
+      .text("baseline", "FILE", "result of an earlier run (--json) to compare the median with",
+            session->baseline, cli::Complete::Files)
       .values("shape", "SIZE=NUMBER,..", "sizes of the signature, and scalars by name",
               shapeReader(session->shapes))
       .number("repeat", "number of timed runs", session->repeat, 1, 1000000)
       .text("flops", "EXPRESSION",
             "FLOPs of a run, if the kernel does not state them; 2*M*N*K for a matmul",
             session->operations)
-      .flag("warm", "keeps tensors in the L2 cache between runs", session->warm)
+      .flag("warm", "with a GPU: keeps tensors in the L2 cache between runs", session->warm)
       .flag("check", "compares the results with the interpreter's", session->check)
-      .text("calibrate", "FILE", "adds the median and its prediction to a machine file",
+      .text("calibrate", "FILE", "with a GPU: adds the median and the prediction to a machine file",
             session->calibration, cli::Complete::Files)
       .real("tolerance", "largest difference allowed, relative to 1 + value", session->tolerance, 0)
       .example("penstock bench libexample_kernels.so Matmul --shape M=4096,N=4096,K=4096 "

@@ -183,7 +183,7 @@ int prune(CacheSession &session) {
   return session.finish(0);
 }
 
-/// Whether a kernel is cached, and if not, which lines of its key differ from the entry of
+/// Returns whether a kernel is cached, and if not, which lines of its key differ from the entry of
 /// the same name that is nearest.
 int explain(CacheSession &session) {
   if (!session.load())
@@ -336,7 +336,7 @@ void addWarm(cli::Tool &tool) {
   cli::Command &command = tool.command("warm", "Compiles all kernels of a library into the cache.",
                                        [session](const cli::Command &) { return warm(*session); });
   command.argument("LIBRARY", session->input)
-      .values("target", "TARGET", "compilation target, as often as given (native)",
+      .values("target", "TARGET", "compilation target; may be repeated (native)",
               [session](const std::string &text) {
                 session->targets.push_back(text);
                 return cli::checkChoice(text, withGpus({"native"}));

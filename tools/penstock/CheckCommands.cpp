@@ -9,7 +9,9 @@
 // interrupt that ends a run with the sums of what was done.
 //
 //===----------------------------------------------------------------------===//
+#include "CommandLine/Terminal.h"
 #include "Commands.h"
+#include "HtmlReport.h"
 #include "Progress.h"
 #include "Session.h"
 #include "Shard.h"
@@ -29,42 +31,48 @@ void interrupt(int) {
   std::signal(SIGINT, SIG_DFL);
 }
 
-void show(PhaseProgress &progress, CheckProgress &now, const char *unit) {
+/// Units of progress: timings of one shape, mutants of one kernel.
+constexpr const char *timings = "timing", *mutants = "mutant";
+
+void show(PhaseProgress &progress, TimeLeft &left, CheckProgress &now, const char *unit) {
   now.cancel = interrupted;
   std::string text = now.kernel + "  " + now.what;
   if (text.size() > 100)
     text.resize(100);
+  std::string detail;
   if (now.total)
-    text += std::string("  ") + unit + " " + std::to_string(now.number) + " of " +
-            std::to_string(now.total);
-  progress.update(text);
+    detail = std::string("  ") + unit + " " + std::to_string(now.number) + " of " +
+             std::to_string(now.total) +
+             left.text(unit == mutants ? now.kernel : text, size_t(now.number), size_t(now.total));
+  progress.update(text, detail);
 }
 
 /// What both commands are told.
 template <class Options> struct Call {
   std::string library, kernel, target, format = "text";
+  std::vector<std::string> formats = {"text", "json", "sarif"};
   bool all = false;
   bool anyTarget = false; ///< what is done does not depend on the target
   Options options;
   Shard shard;
   std::vector<Target> targets;
 
-  void declare(cli::Command &command, const char *timings) {
+  void declare(cli::Command &command, const char *timingsHelp) {
     command.argument("LIBRARY", library)
         .optionalArgument("KERNEL", kernel, cli::Complete::Kernels)
         .flag("all", "all kernels of the library that compile for the target", all)
         .choice("target", gpu_names(),
-                "compilation target; default: the one that the kernel is written for, with --all "
+                "compilation target; default: the one the kernel was written for, with --all "
                 "sm_90a and sm_100a",
                 target)
         .values("shape", "SIZE=NUMBER,..", "sizes and scalars; may be repeated",
                 shapeReader(options.shapes))
-        .number("timings", timings, options.timings, 1, 1000000000)
-        .number("seed", "of the data and of the first random timing", options.seed)
+        .number("timings", timingsHelp, options.timings, 1, 1000000000)
+        .number("seed", "seed of the data and of the first random timing", options.seed)
         .values("set", "FIELD=VALUE,..", "sets fields of the kernel",
                 pairReader(options.set, "FIELD=VALUE,.."))
         .number("jobs", "concurrent launches; 0: one per hardware thread", options.jobs, 0, 4096)
-        .format(format);
+        .format(format, formats);
     command.values("input", "NAME=VALUES", "values of an input, e.g. lengths=1..N; may be repeated",
                    [this](const std::string &text) {
                      options.inputs.push_back(text);
@@ -85,7 +93,8 @@ template <class Options> struct Call {
     if (problems.empty() && !all && !anyTarget && target.empty())
       target = targetFor(architecture_of_registered(kernel, {.set = options.set}, problems));
     if (!problems.empty()) {
-      std::fputs((format == "json" ? to_json(problems) : to_text(problems)).c_str(), stderr);
+      std::fputs((format == "json" ? to_json(problems) : cli::renderForTerminal(problems)).c_str(),
+                 stderr);
       return exitCodeOf(problems, 1);
     }
     if (std::optional<Target> stated = find_gpu(target))
@@ -97,7 +106,7 @@ template <class Options> struct Call {
     options.shards = shard.count;
     return 0;
   }
-  /// Whether this shard has nothing to do, which does not fail.
+  /// Returns whether this shard has no work, which is not a failure.
   bool isEmptyShard(size_t items, const std::vector<Diagnostic> &problems) const {
     return shard.count > 1 && items == 0 && problems.empty();
   }
@@ -122,6 +131,26 @@ struct CheckCall : Call<CheckOptions> {
   std::string data = "both";
 };
 
+/// Timelines of one run of each kernel and target, for pages: of the first shape that ran.
+std::vector<std::pair<std::string, std::string>> timelinesOf(const CheckReport &report,
+                                                             const CheckOptions &options) {
+  std::vector<std::pair<std::string, std::string>> pictures;
+  std::string last;
+  for (const CheckedShape &checked : report.shapes) {
+    std::string kernel = checked.kernel + " on " + checked.target;
+    std::vector<Shape> shape;
+    if (kernel == last || checked.runs == 0 || !shapeReader(shape)(checked.shape).empty())
+      continue;
+    last = kernel;
+    if (RunPicture picture =
+            draw_run(checked.kernel, *find_gpu(checked.target), shape[0], {.set = options.set});
+        !picture.svg.empty())
+      pictures.emplace_back(kernel + ", " + checked.shape + ": " + to_text(picture.times),
+                            picture.svg);
+  }
+  return pictures;
+}
+
 int check(CheckCall &call, const cli::Command &command) {
   if (int code = call.begin(command))
     return code;
@@ -130,7 +159,8 @@ int check(CheckCall &call, const cli::Command &command) {
     options.data = {call.data == "exact" ? Data::Exact : Data::Random};
   PhaseProgress progress(/*always=*/true);
   progress.update("compiling");
-  options.progress = [&](CheckProgress &now) { show(progress, now, "timing"); };
+  TimeLeft left;
+  options.progress = [&](CheckProgress &now) { show(progress, left, now, timings); };
   auto print = [&](const auto &part) {
     progress.clear();
     put(to_text(part));
@@ -151,6 +181,8 @@ int check(CheckCall &call, const cli::Command &command) {
     rest.coverage.clear();
     std::string text = to_text(rest);
     put(text.substr(0, text.size() - summary_of(rest).size()) + summary_of(report));
+  } else if (call.format == "html") {
+    put(pageOf(report, timelinesOf(report, options)));
   } else {
     put(call.format == "json" ? to_json(report) : to_sarif(report));
   }
@@ -166,7 +198,8 @@ int mutate(Call<MutateOptions> &call, const cli::Command &command) {
     return code;
   PhaseProgress progress(/*always=*/true);
   progress.update("compiling");
-  call.options.progress = [&](CheckProgress &now) { show(progress, now, "mutant"); };
+  TimeLeft left;
+  call.options.progress = [&](CheckProgress &now) { show(progress, left, now, mutants); };
   MutateReport report;
   if (call.anyTarget)
     report = call.all ? mutate_program_all(call.options)
@@ -192,10 +225,11 @@ void addCheck(cli::Tool &tool) {
                    "Runs GPU kernels on the emulator over shapes and timings and compares them "
                    "with their references.",
                    [call](const cli::Command &self) { return check(*call, self); });
+  call->formats.push_back("html");
   call->declare(command, "eager, lazy, then random ones; each warp is starved once besides");
   command
       .choice("data", {"exact", "random", "both"},
-              "small integers, whose results must be equal; random data, within a bound",
+              "small integers, with equal results; or random data, with results within a bound",
               call->data)
       .values("waive", "LINE=REASON", "accepts holes in the coverage of a source line",
               [call](const std::string &text) -> std::string {

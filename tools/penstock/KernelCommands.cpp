@@ -1,12 +1,14 @@
-//===- KernelCommands.cpp - list, print, explain and trace ----------------===//
+//===- KernelCommands.cpp - list, print and trace -------------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
+#include "DescribedTarget.h"
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/Json.h"
+#include "HtmlReport.h"
 #include "Session.h"
 
 #include <algorithm>
@@ -62,107 +64,6 @@ int print(Session &session) {
   return session.finish(program.empty());
 }
 
-/// Chooses what explain and trace describe: what is asked for, else what the kernel
-/// is written for, else the first GPU with TMA. Returns a line that says so, if
-/// there was a choice.
-std::string chooseTarget(Session &session) {
-  if (!session.target.empty())
-    return "";
-  std::string required =
-      session.isText()
-          ? architecture_of_text(session.text, session.input, session.kernel, session.diagnostics)
-          : architecture_of_registered(session.kernel, session.options, session.diagnostics);
-  session.target = targetFor(required);
-  return "`" + session.kernel + "` on " + session.target +
-         (!required.empty() ? ", which its operations require\n"
-                            : ", the default; --target chooses another\n");
-}
-
-void declareHardware(cli::Command &command, Session &session) {
-  command.choice("target", withGpus({"native"}),
-                 "architecture to model; default: the one that the kernel is written for",
-                 session.target);
-}
-
-std::string architectureOf(const Session &session) {
-  return session.target == "native" ? "x86" : session.target;
-}
-
-struct ExplainSession : Session {
-  std::vector<Shape> shapes;
-  std::string output; ///< of the waterfall
-};
-
-/// Predicts the run time for a shape.
-int explainRun(ExplainSession &session, const std::string &chosen) {
-  std::string architecture = architectureOf(session);
-  std::vector<std::pair<std::string, double>> sizes;
-  for (const auto &[name, value] : session.shapes[0])
-    sizes.emplace_back(name, value.value);
-  PredictedRun run =
-      session.isText()
-          ? predict_text(session.text, session.input, session.kernel, architecture, sizes,
-                         session.diagnostics, session.options.compile.cpu, session.options.machine)
-          : predict_registered(session.kernel, architecture, sizes, session.options,
-                               session.diagnostics);
-  // One group of warps, or threads that compute for longer than products take: the PTX is run.
-  auto needsRun = [](const Diagnostic &d) {
-    return std::ranges::any_of(d.facts, [](const auto &fact) { return fact.first == "needs_run"; });
-  };
-  if (!session.isText() &&
-      (run.bound_by_threads ||
-       (run.text.empty() && std::ranges::any_of(session.diagnostics, needsRun)))) {
-    session.diagnostics.clear();
-    run = predict_from_run(session.kernel, architecture, session.shapes[0], session.options,
-                           session.diagnostics);
-    if (!run.text.empty() && run.waterfall.empty() && !session.output.empty()) {
-      session.error(1501, "`" + session.kernel + "` has no waterfall: it is predicted from a run");
-      return session.finish(1);
-    }
-  }
-  if (!run.text.empty() && !session.output.empty() && !session.write(session.output, run.waterfall))
-    return session.finish(1);
-  if (!run.text.empty())
-    session.result(chosen + run.text, JsonObject()
-                                          .text("kernel", session.kernel)
-                                          .text("target", session.target)
-                                          .json("prediction", run.json)
-                                          .str());
-  return session.finish(run.text.empty());
-}
-
-int explain(ExplainSession &session, const cli::Command &command) {
-  if (session.shapes.size() > 1)
-    return command.usageError("`--shape` is given twice");
-  if (session.shapes.empty() && !session.output.empty())
-    return command.usageError("`--output` needs `--shape`: only a prediction has a waterfall");
-  if (!session.load())
-    return session.finish(1);
-  std::string chosen = chooseTarget(session);
-  if (!session.diagnostics.empty())
-    return session.finish(1);
-  if (!session.shapes.empty())
-    return explainRun(session, chosen);
-  std::string architecture = architectureOf(session);
-  std::string text =
-      session.isText()
-          ? explain_text(session.text, session.input, session.kernel, architecture,
-                         session.diagnostics, session.options.compile.cpu)
-          : explain_registered(session.kernel, architecture, session.options, session.diagnostics);
-  if (!text.empty())
-    session.result(chosen + text, JsonObject()
-                                      .text("kernel", session.kernel)
-                                      .text("target", session.target)
-                                      .text("text", text)
-                                      .str());
-  if (std::optional<Target> gpu = find_gpu(architecture); gpu && session.diagnostics.empty()) {
-    session.options.target = gpu->emulated();
-    if (AnyKernel kernel = session.compiled())
-      session.assemble(kernel);
-  }
-  return session.finish(0);
-}
-
 /// The result of `trace` as JSON.
 std::string picturesJson(const Session &session, const std::vector<JsonObject> &pictures) {
   return JsonObject()
@@ -181,6 +82,26 @@ struct TraceSession : Session {
   std::string output;
 };
 
+/// Prints a page with pictures instead of writing files.
+int tracePage(TraceSession &session, const std::string &rows,
+              const std::vector<std::pair<std::string, std::string>> &pictures) {
+  HtmlPage page(session.kernel + " on " + session.target +
+                (session.shapes.empty() ? "" : ", " + textOf(session.shapes[0])));
+  if (!rows.empty())
+    page.paragraph(rows);
+  for (const auto &[caption, svg] : pictures)
+    page.picture(svg, caption);
+  std::vector<Diagnostic> ignored;
+  std::string architecture = architectureOf(session);
+  addSource(page, (session.isText() ? summarize_text(session.text, session.input, session.kernel,
+                                                     architecture, ignored)
+                                    : summarize_registered(session.kernel, architecture,
+                                                           session.options, ignored))
+                      .lines);
+  session.page(std::move(page));
+  return session.finish(0);
+}
+
 int traceRun(TraceSession &session, const std::string &chosen) {
   RunPicture picture = draw_run(session.kernel, find_gpu(session.target).value_or(Target::sm_90a()),
                                 session.shapes[0],
@@ -190,6 +111,8 @@ int traceRun(TraceSession &session, const std::string &chosen) {
                                  .slots = session.slots});
   session.diagnostics.insert(session.diagnostics.end(), picture.diagnostics.begin(),
                              picture.diagnostics.end());
+  if (session.isHtml() && !picture.svg.empty())
+    return tracePage(session, to_text(picture.times), {{"Timeline of one block", picture.svg}});
   if (picture.svg.empty() || !session.write(session.output + ".svg", picture.svg) ||
       !session.write(session.output + ".json", picture.trace))
     return session.finish(1);
@@ -225,6 +148,8 @@ int traceNative(TraceSession &session) {
   RunPicture picture = draw_native_run(kernel, session.kernel, session.shapes[0], session.threads);
   session.diagnostics.insert(session.diagnostics.end(), picture.diagnostics.begin(),
                              picture.diagnostics.end());
+  if (session.isHtml() && !picture.svg.empty())
+    return tracePage(session, "", {{"Timeline of the threads", picture.svg}});
   if (picture.svg.empty() || !session.write(session.output + ".svg", picture.svg) ||
       !session.write(session.output + ".json", picture.trace))
     return session.finish(1);
@@ -253,6 +178,8 @@ int trace(TraceSession &session, const cli::Command &command) {
   if (!session.load())
     return session.finish(1);
   std::string chosen = chooseTarget(session);
+  if (!chosen.empty())
+    chosen = "`" + session.kernel + "` on " + session.target + ", " + chosen + "\n";
   if (!session.diagnostics.empty())
     return session.finish(1);
   if (session.output.empty())
@@ -268,6 +195,12 @@ int trace(TraceSession &session, const cli::Command &command) {
                                  session.iterations, session.diagnostics)
                     : trace_registered(session.kernel, architecture, session.iterations,
                                        session.options, session.diagnostics);
+  if (session.isHtml() && !traces.empty()) {
+    std::vector<std::pair<std::string, std::string>> drawn;
+    for (const PredictedTrace &loop : traces)
+      drawn.emplace_back("Schedule of the loop at " + loop.loop, loop.svg);
+    return tracePage(session, "", drawn);
+  }
   for (size_t i = 0; i < traces.size(); ++i) {
     std::string name = session.output + "-" + std::to_string(i);
     if (!session.write(name + ".svg", traces[i].svg) ||
@@ -303,28 +236,6 @@ void addPrint(cli::Tool &tool) {
   command.example("penstock print libexample_kernels.so MatmulBiasGelu --set stages=4");
 }
 
-void addExplain(cli::Tool &tool) {
-  auto session = std::make_shared<ExplainSession>();
-  cli::Command &command = tool.command(
-      "explain",
-      "Explains the schedule of each pipelined loop of a kernel, with --target native how it "
-      "multiplies, or with --shape its predicted run time on H100 (sm_90a), B200 (sm_100a) or this "
-      "CPU (native).",
-      [session](const cli::Command &self) { return explain(*session, self); });
-  session->declareKernel(command);
-  declareHardware(command, *session);
-  session->declareCpu(command);
-  command.values("shape", "SIZE=NUMBER,..", "predicts the run time for these sizes",
-                 shapeReader(session->shapes));
-  command.text("machine", "FILE", "with --shape: a machine file of `penstock bench --calibrate`",
-               session->options.machine, cli::Complete::Files);
-  command.output("FILE", "with --shape: SVG of what is lost from the peak to the predicted rate",
-                 session->output);
-  command.flag("contract", "with --shape: allows products to be fused with sums",
-               session->options.compile.contract);
-  command.example("penstock explain libexample_kernels.so FlashAttention --target sm_90a");
-}
-
 void addTrace(cli::Tool &tool) {
   auto session = std::make_shared<TraceSession>();
   cli::Command &command = tool.command(
@@ -333,18 +244,19 @@ void addTrace(cli::Tool &tool) {
       "with --shape a run on the emulator or, with --target native, on this CPU, PREFIX.svg and "
       "PREFIX.json.",
       [session](const cli::Command &self) { return trace(*session, self); });
+  session->formats.push_back("html");
   session->declareKernel(command);
   declareHardware(command, *session);
   session->declareCpu(command);
   command.number("iterations", "number of iterations to draw", session->iterations, 1, 1000)
       .values("shape", "SIZE=NUMBER,..", "draws a run with these sizes",
               shapeReader(session->shapes))
-      .flag("contract", "with --shape: allows products to be fused with sums",
+      .flag("contract", "with --shape: allows fused multiply-add",
             session->options.compile.contract)
       .flag("slots", "with --shape: adds a row for each slot of a ring: in flight, full or empty",
             session->slots);
   command
-      .values("block", "NUMBER", "with --shape: which block, counted from 0, x first (0)",
+      .values("block", "NUMBER", "with --shape: block to draw, counted from 0, x first (0)",
               [session](const std::string &text) -> std::string {
                 int64_t block = -1;
                 if (!cli::parseInteger(text, block) || block < 0 || block >= int64_t(1) << 24)

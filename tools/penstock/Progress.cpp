@@ -1,4 +1,4 @@
-//===- Progress.cpp - How far a long command is ---------------------------===//
+//===- Progress.cpp - Progress of long commands ---------------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Progress.h"
 
+#include <cmath>
 #include <cstdio>
 #include <unistd.h>
 
@@ -28,6 +29,24 @@ void Progress::clear() {
   shown = false;
 }
 
+std::string TimeLeft::text(const std::string &task, size_t done, size_t total) {
+  auto now = Clock::now();
+  if (task != current) {
+    current = task;
+    first = done;
+    begin = now;
+  }
+  double spent = std::chrono::duration<double>(now - begin).count();
+  constexpr double least = 1; // estimates from less are noise
+  if (done <= first || done > total || spent < least)
+    return "";
+  double left = spent / double(done - first) * double(total - done);
+  constexpr double minute = 60, inMinutes = 2 * minute;
+  return left < inMinutes
+             ? "  about " + std::to_string(int(std::ceil(left))) + " s left"
+             : "  about " + std::to_string(int(std::ceil(left / minute))) + " min left";
+}
+
 PhaseProgress::PhaseProgress(bool always) : active(always || progress.onTerminal()) {
   if (active)
     ticker = std::thread([this] { tick(); });
@@ -42,14 +61,16 @@ void PhaseProgress::phase(std::string text) {
   if (!progress.onTerminal() && text != current)
     std::fprintf(stderr, "%s\n", text.c_str());
   current = std::move(text);
+  detail.clear();
   since = Clock::now();
 }
 
-void PhaseProgress::update(std::string text) {
+void PhaseProgress::update(std::string text, std::string more) {
   std::lock_guard lock(mutex);
   if (text != current)
     since = Clock::now();
   current = std::move(text);
+  detail = std::move(more);
 }
 
 void PhaseProgress::clear() {
@@ -74,7 +95,7 @@ void PhaseProgress::tick() {
   while (!changed.wait_for(lock, std::chrono::milliseconds(100), [&] { return done; }))
     if (!current.empty())
       progress.show(
-          current + ", " +
+          current + detail + ", " +
           std::to_string(
               std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - since).count()) +
           " s");

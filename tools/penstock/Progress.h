@@ -1,4 +1,4 @@
-//===- Progress.h - How far a long command is -------------------*- C++ -*-===//
+//===- Progress.h - Progress of long commands -------------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -32,6 +32,18 @@ private:
   static bool isTerminal();
 };
 
+/// Estimates the time that is left of a task from the share that is done.
+class TimeLeft {
+public:
+  /// "  about 12 s left"; empty while too little is done. Another \p task starts anew.
+  std::string text(const std::string &task, size_t done, size_t total);
+
+private:
+  std::string current;
+  size_t first = 0; ///< done at the start
+  std::chrono::steady_clock::time_point begin;
+};
+
 /// Shows what a command does and for how long, while it does it: on a terminal, or
 /// if \p always.
 class PhaseProgress {
@@ -40,8 +52,8 @@ public:
   ~PhaseProgress();
   /// Names what is done from now on. Not on a terminal, that is a line of its own.
   void phase(std::string text);
-  /// Names what is done from now on, without a line of its own.
-  void update(std::string text);
+  /// Names what is done from now on, without a line of its own. \p detail changes meanwhile.
+  void update(std::string text, std::string detail = "");
   /// Makes room for other output.
   void clear();
   /// Ends the display, before results are printed.
@@ -55,7 +67,7 @@ private:
   std::mutex mutex;
   std::condition_variable changed;
   bool done = false;
-  std::string current;
+  std::string current, detail;
   std::chrono::steady_clock::time_point since;
   std::thread ticker;
 };

@@ -128,8 +128,8 @@ void addRun(cli::Tool &tool) {
       .flag("gpu", "runs on the GPU of this machine instead of --target", session->gpu)
       .flag("check", "compares the results with the interpreter's", session->check)
       .real("tolerance", "largest difference allowed, relative to 1 + value", session->tolerance, 0)
-      .choice("completion", {"eager", "latest", "random"}, "when asynchronous operations complete",
-              session->completion)
+      .choice("completion", {"eager", "latest", "random"},
+              "completion time of asynchronous operations", session->completion)
       .number("seed", "seed of the data and of random completion", session->launch.seed)
       .number("threads", "threads to run blocks on; 0: all hardware threads",
               session->launch.threads, 0, 4096)

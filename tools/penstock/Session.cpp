@@ -1,16 +1,20 @@
-//===- Session.cpp - What the commands on kernels share -------------------===//
+//===- Session.cpp - State shared by kernel commands ----------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 #include "Session.h"
+#include "CommandLine/Terminal.h"
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/ReadFile.h"
 #include "Diagnostics/Suggest.h"
+#include "HtmlReport.h"
+#include "LabeledRows.h"
 #include "penstock/assemble.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <iostream>
 
@@ -31,6 +35,16 @@ cli::Reader shapeReader(std::vector<Shape> &shapes) {
     shapes.push_back(std::move(shape));
     return "";
   };
+}
+
+std::string textOf(const Shape &shape) {
+  std::string text;
+  for (const auto &[name, number] : shape) {
+    char value[32];
+    std::snprintf(value, sizeof value, "%.15g", number.value);
+    text += (text.empty() ? "" : ",") + name + "=" + value;
+  }
+  return text;
 }
 
 cli::Reader pairReader(std::vector<std::pair<std::string, std::string>> &pairs, const char *form) {
@@ -81,7 +95,7 @@ void Session::declareOptions(cli::Command &command) {
               pairReader(options.set, "FIELD=VALUE,.."))
       .values("fix", "SIZE=NUMBER,..", "fixes sizes of the signature to constants",
               pairReader(fix, "SIZE=NUMBER,.."))
-      .format(format, {"text", "json"});
+      .format(format, formats);
 }
 
 void Session::declareCompile(cli::Command &command) {
@@ -101,12 +115,12 @@ void Session::declareTarget(cli::Command &command) {
   command.choice("target", withGpus({"native", "interpreter"}),
                  "compilation target; GPUs are emulated", target);
   declareCpu(command);
-  command.flag("contract", "allows products to be fused with sums", options.compile.contract)
+  command.flag("contract", "allows fused multiply-add", options.compile.contract)
       .flag("late-completion", "lets asynchronous operations complete late",
             options.compile.late_completion)
-      .text("print-ir-after", "PASS|all", "prints the program after a pass, to standard error",
+      .text("print-ir-after", "PASS|all", "prints the IR after a pass to standard error",
             printAfter)
-      .flag("time-passes", "prints how long each pass took, to standard error", options.timing)
+      .flag("time-passes", "prints the time of each pass to standard error", options.timing)
       .text("reproducer", "FILE", "file to write if a pass of the compiler fails",
             options.reproducer, cli::Complete::Files);
 }
@@ -192,8 +206,14 @@ std::string requiredArchitecture(Session &session) {
              : architecture_of_registered(session.kernel, session.options, diagnostics);
 }
 
+void Session::page(HtmlPage page) {
+  addDiagnostics(page, std::exchange(diagnostics, {}));
+  put(std::move(page).end());
+  printed = true;
+}
+
 void Session::result(const std::string &asText, const std::string &asJson) {
-  put(isJson() ? asJson + "\n" : asText);
+  put(isJson() ? asJson + "\n" : forTerminal(asText));
   printed = true;
 }
 
@@ -208,7 +228,7 @@ bool Session::write(const std::string &file, const std::string &content) {
 
 int Session::finish(int code) {
   if (!isJson())
-    std::cerr << to_text(diagnostics);
+    std::cerr << cli::renderForTerminal(diagnostics);
   else if (!diagnostics.empty() || !printed)
     std::cerr << to_json(diagnostics);
   return exitCodeOf(diagnostics, code);

@@ -1,4 +1,4 @@
-//===- Session.h - What the commands on kernels share -----------*- C++ -*-===//
+//===- Session.h - State shared by kernel commands --------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,10 +8,13 @@
 #define PENSTOCK_TOOLS_SESSION_H
 
 #include "CommandLine/CommandLine.h"
+#include "Report/Html.h"
 #include "penstock/check.h"
 
 /// Reads "M=512,f=0.5", as often as it is given.
 penstock::cli::Reader shapeReader(std::vector<penstock::Shape> &shapes);
+/// "M=512,f=0.5".
+std::string textOf(const penstock::Shape &shape);
 /// Reads "stages=4,block_m=64".
 penstock::cli::Reader pairReader(std::vector<std::pair<std::string, std::string>> &pairs,
                                  const char *form);
@@ -38,6 +41,8 @@ struct Session {
   std::string target; ///< empty: not given
   std::string cpu = "host";
   std::string format = "text";
+  /// Choices of --format.
+  std::vector<std::string> formats = {"text", "json"};
   penstock::InspectOptions options;
   std::vector<penstock::Diagnostic> diagnostics;
 
@@ -54,13 +59,16 @@ struct Session {
 
   bool isText() const;
   bool isJson() const { return format == "json"; }
+  bool isHtml() const { return format == "html"; }
   /// Loads the input and fills the options; false, with diagnostics, on failure.
   bool load();
   penstock::AnyKernel compiled();
   /// Adds the errors and warnings of ptxas, where it is installed, about a kernel for a GPU.
   void assemble(const penstock::AnyKernel &compiled);
-  /// Prints a result: \p text, or \p json.
+  /// Prints a result as labeled rows or plain text, or as JSON.
   void result(const std::string &asText, const std::string &asJson);
+  /// Prints a page with the diagnostics so far.
+  void page(penstock::HtmlPage page);
   bool write(const std::string &file, const std::string &content);
   void error(unsigned code, const std::string &message);
   /// Prints the diagnostics and returns the exit code.

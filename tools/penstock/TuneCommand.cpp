@@ -9,9 +9,11 @@
 // the report on standard output.
 //
 //===----------------------------------------------------------------------===//
+#include "CommandLine/Terminal.h"
 #include "Commands.h"
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/Json.h"
+#include "HtmlReport.h"
 #include "Progress.h"
 #include "Session.h"
 #include "Shard.h"
@@ -102,9 +104,10 @@ std::vector<Job> jobsOf(const std::vector<std::string> &kernels, const std::vect
 
 int finish(TuneCall &call, int code) {
   if (!call.diagnostics.empty())
-    std::fputs(
-        (call.format == "json" ? to_json(call.diagnostics) : to_text(call.diagnostics)).c_str(),
-        stderr);
+    std::fputs((call.format == "json" ? to_json(call.diagnostics)
+                                      : cli::renderForTerminal(call.diagnostics))
+                   .c_str(),
+               stderr);
   return exitCodeOf(call.diagnostics, code);
 }
 
@@ -143,7 +146,7 @@ int tune(TuneCall &call, const cli::Command &command) {
     options.shards = job.shard.count;
     TuneReport report = tune_registered(job.kernel, target, job.shape, options);
     display.clear();
-    if (call.format != "json")
+    if (call.format == "text")
       put(to_text(report));
     if (!call.picture.empty() && !report.candidates.empty() &&
         !write(call, numbered(call.picture, pictures++), to_svg(report)))
@@ -161,6 +164,8 @@ int tune(TuneCall &call, const cli::Command &command) {
     problems = export_table(call.table, reports);
     call.diagnostics.insert(call.diagnostics.end(), problems.begin(), problems.end());
   }
+  if (call.format == "html")
+    put(pageOf(reports));
   if (call.format == "json")
     put(JsonObject()
             .json("reports", jsonArray(reports, [](const TuneReport &r) { return to_json(r); }))
@@ -185,7 +190,7 @@ void addTune(cli::Tool &tool) {
               "events on a GPU, wall time on the CPU, or the timing model; best: the first that "
               "is possible",
               call->times)
-      .number("rounds", "rounds of measuring", call->options.rounds, 1, 10000)
+      .number("rounds", "measurement rounds", call->options.rounds, 1, 10000)
       .real("seconds", "upper bound of the time for measuring a shape; 0: none",
             call->options.seconds, 0)
       .number("keep", "best predicted candidates that are measured", call->options.keep, 1, 100000)
@@ -205,7 +210,7 @@ void addTune(cli::Tool &tool) {
             call->table, cli::Complete::Files)
       .text("picture", "FILE", "SVG of the space with all times", call->picture,
             cli::Complete::Files);
-  command.format(call->format, {"text", "json"})
+  command.format(call->format, {"text", "json", "html"})
       .example("penstock tune libexample_device_kernels.so MatmulV2 --target sm_100a "
                "--shape M=4096,N=4096,K=4096 --cache records");
 }

@@ -1,4 +1,4 @@
-//===- TuneProgress.cpp - How far tuning is -------------------------------===//
+//===- TuneProgress.cpp - Progress of tuning ------------------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,7 +19,8 @@ std::string progressBar(size_t done, size_t total) {
 }
 
 void TuneDisplay::show(const TuneProgress &now) {
-  std::string first = now.kernel + "  " + now.stage + "  " + progressBar(now.done, now.total);
+  std::string first = now.kernel + "  " + now.stage + "  " + progressBar(now.done, now.total) +
+                      left.text(now.kernel + now.stage, now.done, now.total);
   if (!progress.onTerminal()) {
     if (!now.best.empty())
       first += "  best " + now.best[0]->point();

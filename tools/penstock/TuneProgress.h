@@ -1,4 +1,4 @@
-//===- TuneProgress.h - How far tuning is -----------------------*- C++ -*-===//
+//===- TuneProgress.h - Progress of tuning ----------------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,6 +20,7 @@ public:
 
 private:
   Progress progress;
+  TimeLeft left;
   size_t lines = 0; ///< on the terminal
   std::chrono::steady_clock::time_point next = std::chrono::steady_clock::now();
 };

@@ -7,6 +7,7 @@
 #include "Diagnostics/Render.h"
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/SourceText.h"
+#include "Diagnostics/Style.h"
 #include "gtest/gtest.h"
 
 #include <cstdio>
@@ -35,6 +36,40 @@ Diagnostic simple(SourceLocation location, std::string message) {
   d.location = std::move(location);
   d.message = std::move(message);
   return d;
+}
+
+TEST(Style, WrapsBetweenWords) {
+  EXPECT_EQ(wrapped("one two three", 0, 2), "one two three");
+  EXPECT_EQ(wrapped("one two three", 8, 2), "one two\n  three");
+  EXPECT_EQ(wrapped("one two three", 8, 2, 4), "one\n  two\n  three");
+  EXPECT_EQ(wrapped("incomprehensibilities a", 8, 2), "incomprehensibilities\n  a");
+  EXPECT_EQ(wrapped("", 8, 2), "");
+}
+
+TEST(Render, WrapsMessagesButNotSource) {
+  Diagnostic d = simple({"k.cpp", 7, 1}, "the load may overwrite a slot that is still read");
+  d.helps.push_back("wait for the release of the slot before refilling it");
+  RenderOptions options;
+  options.width = 40;
+  const std::string source = "x = a_call(with, many, arguments, that_are, not_wrapped);";
+  options.sourceLine = [&](const std::string &, uint32_t) { return source; };
+  EXPECT_EQ(render(d, options), "k.cpp:7: error PS1203: the load may\n"
+                                "        overwrite a slot that is still\n"
+                                "        read\n"
+                                "    7 | " +
+                                    source +
+                                    "\n"
+                                    "      | ^\n"
+                                    "  help: wait for the release of the slot\n"
+                                    "        before refilling it\n");
+}
+
+TEST(Render, ColorsOnlyOnRequest) {
+  Diagnostic d = simple({"k.cpp", 0, 0}, "message");
+  RenderOptions options;
+  EXPECT_EQ(render(d, options).find('\033'), std::string::npos);
+  options.color = true;
+  EXPECT_EQ(render(d, options), "\033[1mk.cpp: \033[0m\033[1;31merror PS1203: \033[0mmessage\n");
 }
 
 TEST(Render, AllParts) {

@@ -8,7 +8,7 @@
 #include "Draw/PredictedTimeline.h"
 #include "Draw/Svg.h"
 #include "Draw/Trace.h"
-#include "Scheduling/Infer.h"
+#include "Scheduling/Schedule/Infer.h"
 
 #include <cstdlib>
 #include <fstream>

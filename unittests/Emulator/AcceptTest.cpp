@@ -8,7 +8,7 @@
 // Forms that ptxas accepts and that shipped kernels use, beside those of nvcc.
 //
 //===----------------------------------------------------------------------===//
-#include "Emulator/TensorMap.h"
+#include "Emulator/Tensor/TensorMap.h"
 #include "TestKernel.h"
 
 using namespace penstock;

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Emulator/TensorMap.h"
-#include "Emulator/Tier.h"
+#include "Emulator/Races/Tier.h"
+#include "Emulator/Tensor/TensorMap.h"
 #include "TestKernel.h"
 
 using namespace penstock;

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Emulator/Clock.h"
+#include "Emulator/Time/Clock.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 
 #include "Emulator/Float.h"
 #include "Emulator/Launch.h"
-#include "Emulator/TensorMap.h"
+#include "Emulator/Tensor/TensorMap.h"
 
 #include <fstream>
 #include <iterator>

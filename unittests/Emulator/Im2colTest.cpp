@@ -10,7 +10,7 @@
 // im2col copy with the offsets of that position loads these pixels for consecutive outputs.
 //
 //===----------------------------------------------------------------------===//
-#include "Emulator/TensorMap.h"
+#include "Emulator/Tensor/TensorMap.h"
 #include "TestKernel.h"
 
 using namespace penstock;

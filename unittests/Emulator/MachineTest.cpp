@@ -9,7 +9,7 @@
 // execute as one, and what comes too late on hardware without being late in every run.
 //
 //===----------------------------------------------------------------------===//
-#include "Emulator/Tier.h"
+#include "Emulator/Races/Tier.h"
 #include "Hardware/Architecture.h"
 #include "TestKernel.h"
 

@@ -9,7 +9,7 @@
 // Random accesses, by bytes and by whole cells, must conflict with the same ones in both.
 //
 //===----------------------------------------------------------------------===//
-#include "Emulator/Shadow.h"
+#include "Emulator/Races/Shadow.h"
 
 #include <gtest/gtest.h>
 #include <map>

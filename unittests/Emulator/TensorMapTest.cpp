@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Emulator/TensorMap.h"
+#include "Emulator/Tensor/TensorMap.h"
 #include "TestKernel.h"
 
 #include <functional>

@@ -9,7 +9,7 @@
 // with one part missing.
 //
 //===----------------------------------------------------------------------===//
-#include "Emulator/Tier.h"
+#include "Emulator/Races/Tier.h"
 #include "TestKernel.h"
 
 using namespace penstock;

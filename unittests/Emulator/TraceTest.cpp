@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "PTX/InstructionTable.h"
 #include "TestKernel.h"
 
 #include <set>
@@ -47,7 +48,10 @@ std::set<uint32_t> seenFrom(const LaunchConfig &config, unsigned x, unsigned y) 
     options.pace = &pace;
     options.threads = 1;
     options.traceBlock = block;
-    options.onTrace = [&](const TraceEvent &) { seen.insert(block); };
+    options.onTrace = [&](const TraceEvent &event) {
+      if (event.kind == TraceEvent::Wait)
+        seen.insert(block);
+    };
     Report report = kernel.run(config, options);
     EXPECT_CLEAN(report);
   }
@@ -60,6 +64,54 @@ TEST(Trace, BlocksAreCountedAlongXFirst) {
   config.block = {64, 1, 1};
   EXPECT_EQ(seenFrom(config, 2, 1), (std::set<uint32_t>{6}));
   EXPECT_EQ(seenFrom(config, 0, 0), (std::set<uint32_t>{0}));
+}
+
+/// Loads take 500 cycles, everything else one.
+struct LatePace : SimplePace {
+  InstructionTimes times(const ptx::Instruction &inst) const override {
+    InstructionTimes times;
+    times.latency = inst.form->name == "ld" && inst.has(".global") ? 500 : 0;
+    return times;
+  }
+};
+
+// A warp works on one source line, waits for the register that a load writes, and goes on
+// with the next line.
+TEST(Trace, WorkAndWaitsForRegisters) {
+  TestKernel kernel(TestKernel::wrap(R"(
+.reg .b32 %r<4>; .reg .b64 %rd<3>;
+.loc 1 5 1
+ld.param.u64 %rd1, [p0]; cvta.to.global.u64 %rd1, %rd1;
+mov.u32 %r0, %tid.x; shl.b32 %r0, %r0, 2; cvt.u64.u32 %rd2, %r0; add.u64 %rd1, %rd1, %rd2;
+ld.global.u32 %r1, [%rd1];
+.loc 1 6 1
+add.u32 %r2, %r1, 1;
+st.global.u32 [%rd1], %r2;
+ret;)",
+                                     1, ".file 1 \"k.cu\"\n"));
+  kernel.buffer(std::vector<uint32_t>(32));
+  LaunchOptions options;
+  options.timing = Timing::Paced;
+  LatePace pace;
+  options.pace = &pace;
+  options.threads = 1;
+  std::vector<TraceEvent> work, waits;
+  options.onTrace = [&](const TraceEvent &event) {
+    (event.kind == TraceEvent::Work ? work : waits).push_back(event);
+  };
+  LaunchConfig config;
+  config.block = {32, 1, 1};
+  EXPECT_CLEAN(kernel.run(config, options));
+  ASSERT_EQ(waits.size(), 1u);
+  EXPECT_EQ(waits[0].kind, TraceEvent::Wait);
+  EXPECT_EQ(waits[0].what, "a register that a load writes");
+  EXPECT_EQ(waits[0].sourceLine, 6u);
+  EXPECT_NEAR(double(waits[0].end - waits[0].start), 500, 5);
+  ASSERT_EQ(work.size(), 2u);
+  EXPECT_EQ(work[0].sourceLine, 5u);
+  EXPECT_EQ(work[1].sourceLine, 6u);
+  EXPECT_LE(work[0].end, waits[0].start);
+  EXPECT_GE(work[1].start, waits[0].end);
 }
 
 TEST(Trace, AClusterIsTracedAsAWhole) {

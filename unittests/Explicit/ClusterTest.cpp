@@ -218,7 +218,7 @@ constexpr Case<Shared> cases[] = {
      "RelaxedRelease",
      {2101, "load B", "multiply"},
      {1612, "load B", "multiply"}},
-    {Shared::NarrowWait, "NarrowWait", {2101, "load B", "multiply"}, {1612, "load B", "release"}},
+    {Shared::NarrowWait, "NarrowWait", {2101, "load B", "multiply"}, {1612, "load B", "multiply"}},
 };
 INSTANTIATE_TEST_SUITE_P(All, HopperBugs, ::testing::ValuesIn(cases), nameOf<Shared>);
 

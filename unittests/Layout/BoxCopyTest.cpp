@@ -10,7 +10,7 @@
 // is compared with what the emulator's tensor maps accept.
 //
 //===----------------------------------------------------------------------===//
-#include "Emulator/TensorMap.h"
+#include "Emulator/Tensor/TensorMap.h"
 #include "Layout/LegalShapes.h"
 
 #include "../Emulator/TestKernel.h"

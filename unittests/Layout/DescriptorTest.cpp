@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Layout/Descriptor.h"
-#include "Emulator/MatrixOperand.h"
-#include "Emulator/TensorMap.h"
+#include "Emulator/Tensor/MatrixOperand.h"
+#include "Emulator/Tensor/TensorMap.h"
 #include "gtest/gtest.h"
 
 using namespace penstock;

@@ -164,7 +164,7 @@ TEST(Documentation, LayoutsOfTheHardware) {
   piece(TensorShape::S16x128b, 2);
   piece(TensorShape::S16x256b, 2);
   std::map<std::string, std::string> written;
-  for (const auto &row : table("| what | layout |")) {
+  for (const auto &row : table("| object | layout |")) {
     ASSERT_EQ(row.size(), 2u);
     written[row[0]] = row[1];
   }

@@ -12,10 +12,10 @@
 
 namespace {
 
-/// Rows of docs/explanation/pipelining-cases.md whose last cell is the name of a test:
+/// Rows of docs/contributing/pipelining-cases.md whose last cell is the name of a test:
 /// | what the loop does | outcome[: why] | `Suite.Name` |
 std::vector<pipelining::Case> documented() {
-  std::ifstream page(PENSTOCK_SOURCE_DIR "/docs/explanation/pipelining-cases.md");
+  std::ifstream page(PENSTOCK_SOURCE_DIR "/docs/contributing/pipelining-cases.md");
   std::vector<pipelining::Case> rows;
   std::regex row(R"(\|[^|]+\| ([^|:]+)(:[^|]*)? \| `(\w+\.\w+)` \|)");
   std::smatch found;

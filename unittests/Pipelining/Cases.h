@@ -14,7 +14,7 @@
 // A case that runs does so natively and on the interpreter, for trip counts
 // from none to well beyond the number of stages and for all ways in which
 // copies may complete. The cases are the rows of tables in
-// docs/explanation/pipelining-cases.md; CaseTableTest.cpp holds the two together.
+// docs/contributing/pipelining-cases.md; CaseTableTest.cpp holds the two together.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_UNITTESTS_PIPELINING_CASES_H

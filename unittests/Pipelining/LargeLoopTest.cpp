@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "LargeLoop.h"
-#include "Analysis/PipelineLoop.h"
+#include "Analysis/Loop/PipelineLoop.h"
 #include "Compiler/Compiler.h"
-#include "Scheduling/LoopModel.h"
+#include "Scheduling/Problem/LoopModel.h"
 #include "Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 

@@ -7,7 +7,7 @@
 #include "Instances.h"
 #include "RandomLoops.h"
 #include "ReferenceChecker.h"
-#include "Scheduling/Infer.h"
+#include "Scheduling/Schedule/Infer.h"
 
 #include <chrono>
 #include <iostream>
@@ -25,7 +25,7 @@ struct Answer {
 };
 
 Answer ask(const Instance &i, RuleSet rules = {}) {
-  Verdict verdict = verify(i.problem, *i.schedule, rules);
+  Verdict verdict = verifySchedule(i.problem, *i.schedule, rules);
   Answer answer;
   for (const Violation &v : verdict.violations)
     answer.codes.insert(v.code);
@@ -56,7 +56,7 @@ TEST(Agreement, WithConcreteIterations) {
   const int trials = 5000;
   for (int trial = 0; trial < trials; ++trial) {
     Instance i = random.instance();
-    if (!check(i.problem).empty()) {
+    if (!checkProblem(i.problem).empty()) {
       ++malformed;
       continue;
     }
@@ -102,7 +102,7 @@ TEST(Agreement, EveryWeakenedRuleIsNoticed) {
     int trial = 0;
     for (; trial < 60000 && !found; ++trial) {
       Instance i = random.instance();
-      if (!check(i.problem).empty())
+      if (!checkProblem(i.problem).empty())
         continue;
       // The reference is slow; ask it only where the weakened rule matters.
       Answer weak = ask(i, RuleSet::without(rule.rule));
@@ -133,7 +133,7 @@ TEST(Agreement, LargeBodyIsCheckedQuickly) {
   Instance i = parseOne(text + "\n}\n");
   auto start = std::chrono::steady_clock::now();
   LoopModel model(i.problem);
-  Verdict verdict = verify(model, *i.schedule);
+  Verdict verdict = verifySchedule(model, *i.schedule);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (size_t s = 0; s < i.problem.statements.size(); s += 10)
     i.problem.statements[s].kind = StatementKind::Copy;

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Scheduling/Annotations.h"
+#include "Scheduling/Problem/Annotations.h"
 #include "Diagnostics/Codes.h"
 #include "Instances.h"
 #include "gmock/gmock.h"

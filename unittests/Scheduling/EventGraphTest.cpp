@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Scheduling/EventGraph.h"
+#include "Scheduling/Plan/EventGraph.h"
 #include "gtest/gtest.h"
 
 #include <functional>

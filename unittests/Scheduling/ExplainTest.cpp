@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Scheduling/Explain.h"
+#include "Scheduling/Schedule/Explain.h"
 #include "Kernels.h"
-#include "Scheduling/Infer.h"
+#include "Scheduling/Schedule/Infer.h"
 #include "gmock/gmock.h"
 
 using namespace penstock;

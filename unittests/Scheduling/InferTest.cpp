@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Scheduling/Infer.h"
+#include "Scheduling/Schedule/Infer.h"
 #include "Diagnostics/Codes.h"
 #include "Instances.h"
 #include "gmock/gmock.h"
@@ -124,7 +124,7 @@ TEST(Infer, RecurrenceThroughGlobalMemoryGetsTheDeepestLegalPlan) {
     Instance i = parseOne(text);
     Inferred plan = infer(i.problem, 3);
     ASSERT_TRUE(plan.schedule) << render(plan.diagnostics);
-    EXPECT_TRUE(verify(i.problem, *plan.schedule).legal());
+    EXPECT_TRUE(verifySchedule(i.problem, *plan.schedule).legal());
     StatementId load = i.problem.findStatement("load");
     StatementId other = i.problem.findStatement("other");
     StatementId store = i.problem.findStatement("store");
@@ -161,7 +161,7 @@ TEST(Infer, FallbackIsDeepest) {
   for (int64_t stage = deepest; stage < 8; ++stage)
     for (bool loadFirst : {true, false}) {
       Schedule deeper{{0, stage}, {loadFirst ? 0 : 1, loadFirst ? 1 : 0}};
-      EXPECT_FALSE(verify(i.problem, deeper).legal());
+      EXPECT_FALSE(verifySchedule(i.problem, deeper).legal());
     }
 }
 
@@ -206,7 +206,7 @@ TEST(Infer, FallbackEqualsExhaustiveSearch) {
           next += c != copyAt;
         }
         s.order[copyAt] = position;
-        if (verify(p, s).legal())
+        if (verifySchedule(p, s).legal())
           deepest = lead;
       }
     Inferred plan = infer(p, asked);
@@ -333,7 +333,7 @@ TEST(Infer, KnownMistakesOfOtherSystems) {
   statement store compute reads S writes G[k]
   schedule stage 0 0 1 order 0 1 2
 })");
-  ASSERT_TRUE(verify(i.problem, *i.schedule).legal());
+  ASSERT_TRUE(verifySchedule(i.problem, *i.schedule).legal());
   LoopModel model(i.problem);
   Order order(model, *i.schedule);
   auto waits = implicitWaits(order, versions(order));

@@ -8,8 +8,8 @@
 #define PENSTOCK_UNITTESTS_SCHEDULING_INSTANCES_H
 
 #include "Diagnostics/Render.h"
-#include "Scheduling/Report.h"
-#include "Scheduling/Text.h"
+#include "Scheduling/Schedule/Report.h"
+#include "Scheduling/Text/Text.h"
 #include "gtest/gtest.h"
 
 namespace penstock::sched {
@@ -21,7 +21,7 @@ inline Instance parseOne(const std::string &text) {
     ADD_FAILURE() << render(*parsed.error);
   EXPECT_EQ(parsed.instances.size(), 1u);
   Instance instance = parsed.instances.at(0);
-  for (const Diagnostic &d : check(instance.problem))
+  for (const Diagnostic &d : checkProblem(instance.problem))
     ADD_FAILURE() << render(d);
   return instance;
 }
@@ -33,19 +33,19 @@ inline std::vector<unsigned> codesOf(const Verdict &verdict) {
   return codes;
 }
 
-/// Codes of verify() for the schedule in \p text.
+/// Codes of verifySchedule() for the schedule in \p text.
 inline std::vector<unsigned> verdictOf(const std::string &text) {
   Instance instance = parseOne(text);
-  return codesOf(verify(instance.problem, instance.schedule.value()));
+  return codesOf(verifySchedule(instance.problem, instance.schedule.value()));
 }
 
-/// Codes of check() for a body that need not be well formed.
+/// Codes of checkProblem() for a body that need not be well formed.
 inline std::vector<unsigned> checkCodes(const std::string &text) {
   ParsedInstances parsed = parseInstances(text, "test");
   if (parsed.error)
     ADD_FAILURE() << render(*parsed.error);
   std::vector<unsigned> codes;
-  for (const Diagnostic &d : check(parsed.instances.at(0).problem))
+  for (const Diagnostic &d : checkProblem(parsed.instances.at(0).problem))
     codes.push_back(d.code);
   return codes;
 }

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Scheduling/Modulo.h"
+#include "Scheduling/Schedule/Modulo.h"
 #include "Diagnostics/Codes.h"
 #include "gtest/gtest.h"
 
@@ -141,10 +141,10 @@ TEST(Modulo, ExactEqualsBruteForce) {
     ASSERT_TRUE(exact.schedule) << trial;
     EXPECT_TRUE(exact.optimal);
     EXPECT_EQ(exact.schedule->interval, expected) << trial;
-    EXPECT_EQ(verify(p, *exact.schedule), std::vector<std::string>{});
+    EXPECT_EQ(verifyModulo(p, *exact.schedule), std::vector<std::string>{});
     ModuloResult quick = solveHeuristic(p);
     ASSERT_TRUE(quick.schedule);
-    EXPECT_EQ(verify(p, *quick.schedule), std::vector<std::string>{});
+    EXPECT_EQ(verifyModulo(p, *quick.schedule), std::vector<std::string>{});
     EXPECT_GE(quick.schedule->interval, expected);
     EXPECT_TRUE(!quick.optimal || quick.schedule->interval == expected);
     heuristicMissed += quick.schedule->interval > expected;
@@ -165,8 +165,8 @@ TEST(Modulo, VerifyRefusesEachKindOfMistake) {
   p.storages = {{"tile", Space::Shared, 100, 1, 4}};
   p.capacity[size_t(Space::Shared)] = 250;
   ModuloSchedule good{4, {0, 6}, {2}};
-  EXPECT_TRUE(verify(p, good).empty());
-  auto broken = [&](ModuloSchedule s) { return verify(p, s).size(); };
+  EXPECT_TRUE(verifyModulo(p, good).empty());
+  auto broken = [&](ModuloSchedule s) { return verifyModulo(p, s).size(); };
   EXPECT_EQ(broken({4, {0, 2}, {2}}), 1u); // b before a is done
   EXPECT_EQ(broken({4, {0, 5}, {2}}), 1u); // the engine, modulo 4
   EXPECT_EQ(broken({4, {0, 6}, {1}}), 1u); // the slot is used again too early

@@ -4,12 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Scheduling/Optimal.h"
+#include "Scheduling/Schedule/Optimal.h"
 #include "Diagnostics/Codes.h"
 #include "Kernels.h"
 #include "RandomLoops.h"
-#include "Scheduling/Annotations.h"
-#include "Scheduling/Predict.h"
+#include "Scheduling/Problem/Annotations.h"
+#include "Scheduling/Schedule/Predict.h"
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ void expectNotWorse(const Problem &problem, int64_t numStages) {
   OptimalSchedule optimal =
       optimalSchedule(problem, {.numStages = numStages, .milliseconds = enoughMilliseconds});
   ASSERT_TRUE(optimal.schedule) << render(optimal.diagnostics);
-  EXPECT_TRUE(verify(optimal.problem, *optimal.schedule).legal());
+  EXPECT_TRUE(verifySchedule(optimal.problem, *optimal.schedule).legal());
   Inferred inferred = infer(problem, numStages);
   if (inferred.schedule)
     EXPECT_LE(intervalOf(optimal.problem, *optimal.schedule),
@@ -84,7 +84,8 @@ TEST(Optimal, RandomLoopsAreNeverWorseThanInferred) {
       s.busy = random.pick(1, 20);
       s.latency = s.busy + random.pick(0, 60);
     }
-    if (!check(p).empty() || !moduloProblem(p).problem || !verify(p, identitySchedule(p)).legal())
+    if (!checkProblem(p).empty() || !moduloProblem(p).problem ||
+        !verifySchedule(p, identitySchedule(p)).legal())
       continue; // waits, commits and the like, and versions that no schedule can have
     int64_t stages = random.pick(1, 4);
     expectNotWorse(p, stages);

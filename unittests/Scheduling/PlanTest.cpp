@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Scheduling/Plan.h"
+#include "Scheduling/Plan/Plan.h"
 #include "Diagnostics/Codes.h"
 #include "Instances.h"
 

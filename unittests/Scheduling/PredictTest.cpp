@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Draw/PredictedTimeline.h"
 #include "Kernels.h"
-#include "Scheduling/Infer.h"
+#include "Scheduling/Schedule/Infer.h"
 
 #include <chrono>
 #include <iostream>
@@ -136,7 +136,7 @@ TEST(Predict, AttentionOverlapsSoftmaxWithTheNextProduct) {
   Attention a = solveAttention(false);
   EXPECT_TRUE(a.solved.optimal);
   EXPECT_LT(a.seconds, 2.0);
-  Verdict verdict = verify(a.problem, a.schedule);
+  Verdict verdict = verifySchedule(a.problem, a.schedule);
   EXPECT_TRUE(verdict.legal()) << render(toDiagnostics(a.problem, a.schedule, verdict));
   EXPECT_LT((Rational{a.solved.schedule->interval, 1}), a.twoStages);
   // The model runs the schedule at the interval that the solver promised.
@@ -153,7 +153,7 @@ TEST(Predict, AttentionWithItsOwnRescaleOverlapsBothProducts) {
   Attention whole = solveAttention(false), a = solveAttention(true);
   EXPECT_TRUE(a.solved.optimal);
   EXPECT_LT(a.seconds, 2.0);
-  EXPECT_TRUE(verify(a.problem, a.schedule).legal());
+  EXPECT_TRUE(verifySchedule(a.problem, a.schedule).legal());
   EXPECT_LT((Rational{a.solved.schedule->interval, 1}), a.twoStages);
   EXPECT_LT(a.solved.schedule->interval, whole.solved.schedule->interval);
   EXPECT_EQ(predictedInterval(a.problem, a.schedule, a.roles),
@@ -176,7 +176,7 @@ TEST(Predict, HeuristicAlsoBeatsTwoStages) {
   ASSERT_TRUE(quick.schedule);
   Schedule schedule = toSchedule(*quick.schedule);
   Problem stated = withVersions(p, modulo, *quick.schedule);
-  EXPECT_TRUE(verify(stated, schedule).legal());
+  EXPECT_TRUE(verifySchedule(stated, schedule).legal());
   RoleAssignment roles = assignRoles(p, *quick.schedule);
   Inferred plan = infer(p, 2);
   EXPECT_LT(predictedInterval(stated, schedule, roles),

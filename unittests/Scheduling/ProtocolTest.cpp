@@ -10,11 +10,11 @@
 // line, are in unittests/Explicit.
 //
 //===----------------------------------------------------------------------===//
-#include "Scheduling/Protocol.h"
+#include "Scheduling/Protocol/Protocol.h"
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/Render.h"
 #include "RandomRoles.h"
-#include "Scheduling/RoleShape.h"
+#include "Scheduling/Protocol/RoleShape.h"
 #include "gtest/gtest.h"
 
 using namespace penstock;
@@ -312,6 +312,27 @@ TEST(Protocol, DoubtThatCannotBeResolved) {
   roles.pop_back();
   roles.erase(roles.begin()); // one arrival is in no doubt, however many others there are
   EXPECT_EQ(firstCode(listsOf(counts, roles)), 0u);
+}
+
+// A wait of scope Cta acquires what threads of its own block released, and nothing from others.
+TEST(Protocol, ScopeOfWaits) {
+  auto codeWith = [](bool remote, bool narrow, bool secondReaderIsNarrow) {
+    Protocol p = listsOf({1}, {"ax", "0x", "0x"});
+    ProtocolStep write, read;
+    write.accesses.emplace_back().write = true;
+    read.accesses.emplace_back();
+    p.tiles = {{"As", ""}, {"Bs", ""}};
+    p.roles[0].steps[0].remote = remote;
+    p.roles[0].steps.insert(p.roles[0].steps.begin(), write);
+    p.roles[1].steps[0].narrow = narrow;
+    p.roles[1].steps.push_back(read);
+    p.roles[2].steps[0].narrow = secondReaderIsNarrow; // it reads nothing
+    return firstCode(p);
+  };
+  EXPECT_EQ(codeWith(true, true, false), unsigned(ProtocolOrder));
+  EXPECT_EQ(codeWith(true, false, false), 0u);
+  EXPECT_EQ(codeWith(false, true, true), 0u);
+  EXPECT_EQ(codeWith(true, false, true), 0u); // only the scope of the reader's wait matters
 }
 
 TEST(Protocol, BytesThatAreNegative) {

@@ -7,7 +7,7 @@
 #ifndef PENSTOCK_UNITTESTS_SCHEDULING_RANDOMLOOPS_H
 #define PENSTOCK_UNITTESTS_SCHEDULING_RANDOMLOOPS_H
 
-#include "Scheduling/Text.h"
+#include "Scheduling/Text/Text.h"
 
 #include <algorithm>
 #include <numeric>

@@ -7,7 +7,7 @@
 #ifndef PENSTOCK_UNITTESTS_SCHEDULING_RANDOMROLES_H
 #define PENSTOCK_UNITTESTS_SCHEDULING_RANDOMROLES_H
 
-#include "Scheduling/Roles.h"
+#include "Scheduling/Protocol/Roles.h"
 
 #include <algorithm>
 #include <map>

@@ -14,7 +14,7 @@
 #define PENSTOCK_UNITTESTS_SCHEDULING_REFERENCECHECKER_H
 
 #include "Diagnostics/Codes.h"
-#include "Scheduling/Problem.h"
+#include "Scheduling/Problem/Problem.h"
 
 #include <algorithm>
 #include <map>

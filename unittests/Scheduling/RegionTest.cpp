@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Scheduling/Region.h"
+#include "Scheduling/Problem/Region.h"
 #include "gtest/gtest.h"
 
 #include <random>

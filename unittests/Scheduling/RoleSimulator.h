@@ -14,7 +14,7 @@
 #ifndef PENSTOCK_UNITTESTS_SCHEDULING_ROLESIMULATOR_H
 #define PENSTOCK_UNITTESTS_SCHEDULING_ROLESIMULATOR_H
 
-#include "Scheduling/Roles.h"
+#include "Scheduling/Protocol/Roles.h"
 
 #include <algorithm>
 #include <map>

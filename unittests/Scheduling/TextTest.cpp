@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Instances.h"
-#include "Scheduling/Summary.h"
+#include "Scheduling/Problem/Summary.h"
 
 #include <fstream>
 #include <iterator>
@@ -222,7 +222,7 @@ void runExamples(const std::string &file, int least) {
 TEST(Text, DocumentedExamples) {
   runExamples("contributing/scheduling-instances.md", 6);
   runExamples("explanation/pipelining.md", 1);
-  runExamples("explanation/pipelining-cases.md", 11);
+  runExamples("contributing/pipelining-cases.md", 11);
 }
 
 } // namespace

@@ -220,9 +220,9 @@ TEST(Values, AcceptedSchedulesComputeTheSame) {
     ASSERT_LT(trial, 50000);
     Instance i = random.instance();
     const Problem &p = i.problem;
-    if (!check(p).empty())
+    if (!checkProblem(p).empty())
       continue;
-    Verdict verdict = verify(p, *i.schedule);
+    Verdict verdict = verifySchedule(p, *i.schedule);
     if (!verdict.legal())
       continue;
     ++loops;
@@ -248,13 +248,13 @@ TEST(Values, WeakenedRulesComputeSomethingElse) {
     bool found = false;
     for (int trial = 0; trial < 40000 && !found; ++trial) {
       Instance i = random.instance();
-      if (!check(i.problem).empty())
+      if (!checkProblem(i.problem).empty())
         continue;
-      Verdict weak = verify(i.problem, *i.schedule, RuleSet::without(rule));
+      Verdict weak = verifySchedule(i.problem, *i.schedule, RuleSet::without(rule));
       // Only what the full checker decides differently can differ.
       if (!weak.legal())
         continue;
-      Verdict full = verify(i.problem, *i.schedule);
+      Verdict full = verifySchedule(i.problem, *i.schedule);
       bool sameVersions = full.versions.size() == weak.versions.size();
       for (size_t b = 0; sameVersions && b < full.versions.size(); ++b)
         sameVersions = full.versions[b].count == weak.versions[b].count;

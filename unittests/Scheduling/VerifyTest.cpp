@@ -368,7 +368,7 @@ TEST(Verify, CapacityNamesWhatFits) {
   statement use compute reads As writes G[k]
   schedule stage 0 3 order 0 1
 })");
-  Verdict verdict = verify(i.problem, *i.schedule);
+  Verdict verdict = verifySchedule(i.problem, *i.schedule);
   ASSERT_THAT(codesOf(verdict), ElementsAre(VersionsDoNotFit));
   EXPECT_EQ(versionsOf(i, verdict, "As"), 4u);
   EXPECT_EQ(verdict.violations[0].overflow.fits, 3u);
@@ -447,7 +447,7 @@ TEST(Check, Forms) {
 TEST(Report, NamesLinesIterationsAndCure) {
   Instance i = parseOne(gemm("stage 0 2 order 0 1", "versions 2 at \"kernel.cpp\" 12"));
   i.problem.capacity[size_t(Space::Shared)] = 232448;
-  Verdict verdict = verify(i.problem, *i.schedule);
+  Verdict verdict = verifySchedule(i.problem, *i.schedule);
   ASSERT_EQ(verdict.violations.size(), 1u);
   RenderOptions options;
   options.sourceLine = [](const std::string &, uint32_t line) {
@@ -473,7 +473,7 @@ TEST(Report, EveryHazardHasACure) {
   for (const char *schedule :
        {"stage 0 0 order 1 0", "stage 1 0 order 0 1", "stage 3 1 order 0 1"}) {
     Instance i = parseOne(gemm(schedule));
-    Verdict verdict = verify(i.problem, *i.schedule);
+    Verdict verdict = verifySchedule(i.problem, *i.schedule);
     ASSERT_EQ(verdict.violations.size(), 1u);
     Diagnostic d = toDiagnostics(i.problem, *i.schedule, verdict).at(0);
     EXPECT_THAT(d.message, testing::HasSubstr("`copy`"));
@@ -487,7 +487,7 @@ TEST(Report, EveryHazardHasACure) {
     ASSERT_NE(at, std::string::npos);
     Schedule cured = *i.schedule;
     cured.stage[1] = std::stoi(d.helps[0].substr(at + 6));
-    EXPECT_TRUE(verify(i.problem, cured).legal());
+    EXPECT_TRUE(verifySchedule(i.problem, cured).legal());
   }
 }
 

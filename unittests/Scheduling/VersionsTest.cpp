@@ -26,7 +26,7 @@ struct Solved {
 
 Solved legal(const std::string &text) {
   Instance i = parseOne(text);
-  Verdict verdict = verify(i.problem, i.schedule.value());
+  Verdict verdict = verifySchedule(i.problem, i.schedule.value());
   for (const Diagnostic &d : toDiagnostics(i.problem, *i.schedule, verdict))
     ADD_FAILURE() << render(d);
   return {i, verdict};
@@ -97,7 +97,7 @@ TEST(Versions, PartsOfOneTileCoverIt) {
   // One cell keeps its value from iteration to iteration: no versions, and the
   // copy of k+1 may not overtake the use of k.
   Instance i = parseOne(with("3"));
-  EXPECT_FALSE(verify(i.problem, *i.schedule).legal());
+  EXPECT_FALSE(verifySchedule(i.problem, *i.schedule).legal());
 }
 
 TEST(Versions, ConditionalWriteKeepsTheOldTile) {
@@ -114,7 +114,7 @@ TEST(Versions, ConditionalWriteKeepsTheOldTile) {
     return text.replace(text.find('%'), 1, guard);
   };
   Instance i = parseOne(with(""));
-  EXPECT_FALSE(verify(i.problem, *i.schedule).legal());
+  EXPECT_FALSE(verifySchedule(i.problem, *i.schedule).legal());
   EXPECT_EQ(legal(with(" when c")).versions("S"), 2u);
   EXPECT_EQ(legal(with(" when c & d")).versions("S"), 2u);
 }
@@ -150,7 +150,7 @@ TEST(Versions, ReadAfterTheLoop) {
   Instance i = parseOne(with("when c"));
   LoopModel model(i.problem);
   EXPECT_FALSE(model.versionable[i.problem.findBuffer("S")]);
-  EXPECT_FALSE(verify(i.problem, *i.schedule).legal());
+  EXPECT_FALSE(verifySchedule(i.problem, *i.schedule).legal());
 }
 
 TEST(Versions, AccumulatorWrittenFreshMayBeVersioned) {
@@ -188,7 +188,7 @@ TEST(ImplicitWaits, BeforeTheFirstConflict) {
   statement use compute reads acc
   schedule stage 0 0 1 1 1 1 order 4 5 0 1 2 3
 })");
-  ASSERT_TRUE(verify(i.problem, *i.schedule).legal());
+  ASSERT_TRUE(verifySchedule(i.problem, *i.schedule).legal());
   auto waits = waitsOf(i);
   auto find = [&](const char *name) {
     for (const ImplicitWait &w : waits)
@@ -215,7 +215,7 @@ TEST(ImplicitWaits, TheNextConflictWaitsWhereTheFirstIsMissing) {
   statement again compute reads acc writes G[2*k+1]
   schedule stage 0 2 2 2 order 1 0 2 3
 })");
-  ASSERT_TRUE(verify(i.problem, *i.schedule).legal());
+  ASSERT_TRUE(verifySchedule(i.problem, *i.schedule).legal());
   // The copy of two iterations later comes first, and the last two iterations
   // have none. Where `store` is reached, it has waited for `again` too.
   auto waits = waitsOf(i);
@@ -278,7 +278,7 @@ TEST(CountedWaits, TheEmittedCountFollowsThePlace) {
   statement use compute reads X writes G[k]
   schedule stage 0 0 2 2 order 0 1 2 3
 })");
-  ASSERT_TRUE(verify(i.problem, *i.schedule).legal());
+  ASSERT_TRUE(verifySchedule(i.problem, *i.schedule).legal());
   LoopModel model(i.problem);
   Order order(model, *i.schedule);
   StatementId w = i.problem.findStatement("w");
@@ -302,7 +302,7 @@ TEST(CountedWaits, EmittedCountsKeepTheBinding) {
     const Problem &p = i.problem;
     bool counted = std::any_of(p.statements.begin(), p.statements.end(),
                                [](const Statement &s) { return s.count >= 0; });
-    if (!counted || !check(p).empty() || !verify(p, *i.schedule).legal())
+    if (!counted || !checkProblem(p).empty() || !verifySchedule(p, *i.schedule).legal())
       continue;
     ++loops;
     LoopModel model(p);

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Testing/EquivalentMutants.h"
+#include "Testing/Mutation/EquivalentMutants.h"
 #include "PTX/Parser.h"
 
 #include <gtest/gtest.h>

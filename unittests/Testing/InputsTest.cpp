@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "PagedKernel.h"
-#include "Testing/KernelInputs.h"
-#include "Testing/KernelUnderTest.h"
+#include "Testing/Check/KernelUnderTest.h"
+#include "Testing/Inputs/KernelInputs.h"
 
 #include <gtest/gtest.h>
 #include <set>

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Testing/KernelInputs.h"
-#include "Testing/ProgramMutations.h"
+#include "Testing/Inputs/KernelInputs.h"
+#include "Testing/Mutation/ProgramMutations.h"
 #include "penstock/check.h"
 #include "penstock/penstock.h"
 

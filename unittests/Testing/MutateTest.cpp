@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CopyKernel.h"
-#include "Testing/EquivalenceEvidence.h"
+#include "Testing/Mutation/EquivalenceEvidence.h"
 #include "penstock/check.h"
 
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Testing/Mutations.h"
+#include "Testing/Mutation/Mutations.h"
 #include "PTX/Parser.h"
 
 #include <gtest/gtest.h>

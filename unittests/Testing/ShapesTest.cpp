@@ -4,9 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Testing/Shapes.h"
+#include "Testing/Inputs/Shapes.h"
 
 #include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
 
 using namespace penstock;
 
@@ -83,6 +86,46 @@ TEST(Shapes, RegisteredOnesStandForThemselvesOrForAGrid) {
     EXPECT_EQ(textOf(shapes[i]), textOf(grid[i]));
   EXPECT_EQ(textOf(shapes.back()), "H=1,M=5,D=8,N=7");
   EXPECT_EQ(shapesToCheck(heads, fields, {}).size(), grid.size());
+}
+
+TEST(Shapes, BlocksOfManySizesDoNotMultiply) {
+  std::vector<ArgumentDescription> convolution = {
+      {"X", true, Element::f16, 4, false, {"B", "H", "W", "C"}},
+      {"F", true, Element::f16, 3, false, {"O", "9", "C"}},
+      {"Y", true, Element::f16, 4, true, {"B", "H", "W", "O"}}};
+  ShapeHints hints;
+  hints.stages = 3;
+  hints.tiles = {{"H", {8, 0}}, {"W", {16, 0}}, {"C", {64, 0}}, {"O", {128, 0}}};
+  std::map<std::string, bool> several, partial;
+  for (const Shape &shape : defaultShapes(convolution, {}, hints)) {
+    double blocks = 1;
+    for (const auto &[name, number] : shape) {
+      if (name == "B")
+        blocks *= number.value;
+      if (auto tile = hints.tiles->find(name); tile != hints.tiles->end() && name != "C") {
+        auto extent = double(tile->second.extent);
+        blocks *= std::ceil(number.value / extent);
+        several[name] |= number.value > extent;
+        partial[name] |= std::fmod(number.value, extent) != 0;
+      }
+    }
+    EXPECT_LE(blocks, 24) << textOf(shape);
+  }
+  for (const char *name : {"H", "W", "O"})
+    EXPECT_TRUE(several[name] && partial[name]) << name;
+}
+
+TEST(Shapes, TypicalOnesAreLargeButNotTooLarge) {
+  EXPECT_EQ(textOf(typicalShape(matmul, {})), "M=4096,K=4096,N=4096");
+  std::vector<ArgumentDescription> add = {{"a", true, Element::f32, 1, false, {"N"}},
+                                          {"b", true, Element::f32, 1, true, {"N"}}};
+  EXPECT_EQ(textOf(typicalShape(add, {})), "N=16777216");
+  // 16 heads, and as many values in a row as the one tile that holds it.
+  std::vector<ArgumentDescription> queries = {{"Q", true, Element::f16, 3, false, {"H", "M", "D"}},
+                                              {"O", true, Element::f16, 3, true, {"H", "M", "D"}}};
+  ShapeHints hints;
+  hints.tiles = {{"M", {64, 0}}, {"D", {64, 64}}};
+  EXPECT_EQ(textOf(typicalShape(queries, {}, hints)), "H=16,M=4096,D=64");
 }
 
 TEST(Shapes, AsText) { EXPECT_EQ(textOf({{"M", 512}, {"f", 0.5}}), "M=512,f=0.5"); }

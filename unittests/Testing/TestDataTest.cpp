@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Testing/TestData.h"
+#include "Testing/Inputs/TestData.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

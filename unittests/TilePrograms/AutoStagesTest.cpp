@@ -14,7 +14,10 @@
 #include <penstock/penstock.h>
 
 #include <array>
+#include <map>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 using namespace penstock;
 
@@ -91,13 +94,40 @@ TEST(AutoStages, LargestThatCompiles) {
     }
 }
 
+/// Numbers of stages of the two loops.
+using Depths = std::pair<int, int>;
+
 TEST(AutoStages, LoopsShareTheMemory) {
-  // Of 227 KiB, one version of each tile of 128 x 64 f16 takes 64 KiB.
-  for (Target target : {Target::sm_90a(), Target::sm_100a()})
+  constexpr int most = 8; // one version of both tiles takes 32 of 227 KiB
+  std::map<int, Depths> onHopper;
+  for (Target target : {Target::sm_90a(), Target::sm_100a()}) {
+    std::map<Depths, std::string> stated;
+    for (int first = 1; first <= most; ++first)
+      for (int second = 1; second <= most; ++second)
+        if (auto compiled = try_compile(TwoLoops{.first = first, .second = second}, target))
+          stated[{first, second}] = codeOf(compiled.kernel);
     for (int first : {Auto, 2, 5}) {
       auto chosen = try_compile(TwoLoops{.first = first}, target);
-      EXPECT_TRUE(chosen) << to_text(chosen.diagnostics);
+      ASSERT_TRUE(chosen) << to_text(chosen.diagnostics);
+      std::vector<Depths> same;
+      for (auto &[depths, code] : stated)
+        if (code == codeOf(chosen.kernel))
+          same.push_back(depths);
+      ASSERT_EQ(same.size(), 1u) << "first = " << first;
+      auto [ours, second] = same.front();
+      EXPECT_TRUE(first == Auto || first == ours);
+      if (target.kind == Target::Kind::Sm90a) {
+        // No loop with Auto can have one more.
+        EXPECT_FALSE(stated.contains({ours, second + 1})) << ours << " and " << second;
+        EXPECT_TRUE(first != Auto || !stated.contains({ours + 1, second}))
+            << ours << " and " << second;
+        onHopper[first] = same.front();
+      } else {
+        // The loops' tiles overlap in the same memory, which the choice does not count on.
+        EXPECT_EQ(same.front(), onHopper[first]);
+      }
     }
+  }
 }
 
 TEST(AutoStages, ResultsOnTargets) {

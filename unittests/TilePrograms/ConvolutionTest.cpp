@@ -32,7 +32,7 @@ TEST(Convolutions, AreRight) {
 TEST(Convolutions, AreWarpSpecialized) {
   for (const char *gpu : {"sm_90a", "sm_100a"}) {
     std::string plan = planOf("Convolution", gpu);
-    EXPECT_NE(plan.find("loads by TMA"), std::string::npos) << plan;
+    EXPECT_NE(plan.find("TMA loads"), std::string::npos) << plan;
     EXPECT_NE(plan.find("copy X -> Xs signals"), std::string::npos) << plan;
     EXPECT_NE(plan.find("copy F -> Fs signals"), std::string::npos) << plan;
     EXPECT_NE(plan.find(gpu == std::string("sm_90a") ? ": wgmma" : ": tcgen05.mma"),

@@ -120,7 +120,7 @@ TEST(LaunchControl, RolesMeetWhereTheyMust) {
 TEST(LaunchControl, TheFirstWarpAsksInAFullBlock) {
   expectSameEverywhere("TakenByAll", {{{"M", 300}, {"N", 100}}, {{"M", 70}, {"N", 0}}});
   std::string plan = planOf("TakenByAll", "sm_100a");
-  EXPECT_NE(plan.find("warp 0 asks for blocks to take over"), std::string::npos) << plan;
+  EXPECT_NE(plan.find("warp 0 issues launch requests"), std::string::npos) << plan;
   EXPECT_NE(compileFor("TakenByAll", gpus[1]).ptx().find(".reqntid 1024"), std::string::npos);
 }
 
@@ -132,7 +132,7 @@ TEST(LaunchControl, BlackwellTakesBlocksOver) {
   }
   std::string plan = planOf("TakenMatmul", "sm_100a");
   EXPECT_NE(plan.find("between runs of the loop, rings stay open"), std::string::npos) << plan;
-  EXPECT_NE(plan.find("warp 6 asks for blocks to take over"), std::string::npos) << plan;
+  EXPECT_NE(plan.find("warp 6 issues launch requests"), std::string::npos) << plan;
 }
 
 /// Clusters take over clusters; the last ones have blocks outside of the grid.

@@ -330,7 +330,7 @@ TEST(Pipelines, StatedSchedulesAreKept) {
 TEST(Pipelines, WideAccumulators) {
   for (const char *gpu : {"sm_90a", "sm_100a"}) {
     std::string text = planOf("MatmulBiasWide", gpu);
-    EXPECT_EQ(count(text, "256 threads execute"), 1u) << text;
+    EXPECT_EQ(count(text, "warps 0 to 7 compute"), 1u) << text;
     EXPECT_EQ(count(text, ": wgmma") + count(text, ": tcgen05.mma"), 1u) << text;
   }
   expectSameEverywhere("MatmulBiasWide", {{{"M", 130}, {"N", 300}, {"K", 72}}});

@@ -290,8 +290,8 @@ PENSTOCK_KERNEL(ThreadsStated128);
 PENSTOCK_KERNEL(ThreadsStated256);
 
 TEST(Results, ThreadsMayBeStated) {
-  for (auto [name, threads] : {std::pair("ThreadsStated128", "128 threads execute"),
-                               std::pair("ThreadsStated256", "256 threads execute")}) {
+  for (auto [name, threads] : {std::pair("ThreadsStated128", "warps 0 to 3 compute"),
+                               std::pair("ThreadsStated256", "warps 0 to 7 compute")}) {
     expectSameEverywhere(name, {{{"M", 130}, {"N", 64}, {"K", 200}}});
     for (const char *gpu : {"sm_90a", "sm_100a"}) {
       std::vector<Diagnostic> diagnostics;

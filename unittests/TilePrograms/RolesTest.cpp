@@ -221,7 +221,7 @@ TEST(Roles, KeepStatedSchedules) {
 TEST(Roles, RunAheadInStagesOfTheirOwn) {
   for (const char *gpu : {"sm_90a", "sm_100a"}) {
     std::string plan = planOf("ConvertedWeights", gpu);
-    EXPECT_NE(plan.find("are role `convert`"), std::string::npos) << plan;
+    EXPECT_NE(plan.find("execute role `convert`"), std::string::npos) << plan;
     EXPECT_NE(plan.find("slots Bs 2"), std::string::npos) << plan;
   }
 }

@@ -31,30 +31,30 @@ void expectParts(const std::string &plan, std::initializer_list<const char *> pa
 
 TEST(Int4Weights, AreLoadedByTmaAndMultipliedByTensorCores) {
   expectParts(planOf("Int4Matmul", "sm_90a"),
-              {"loads by TMA", "copy weight -> Ws signals", "copy x -> Xs signals", ": wgmma"});
+              {"issues TMA loads", "copy weight -> Ws signals", "copy x -> Xs signals", ": wgmma"});
   expectParts(planOf("Int4Matmul", "sm_100a"),
-              {"loads by TMA", "multiplies", "copy weight -> Ws signals", "copy x -> Xs signals",
-               ": tcgen05.mma"});
+              {"issues TMA loads", "issues MMAs", "copy weight -> Ws signals",
+               "copy x -> Xs signals", ": tcgen05.mma"});
 }
 
 // One barrier for operands and scales, whose bytes are 16 KiB each for 256 values of k, and 2 KiB;
 // nothing between the copies of scales and the product.
 TEST(Scales, AreLoadedByTmaBesideTheirOperands) {
   expectParts(planOf("NvF4Matmul", "sm_100a"),
-              {"loads by TMA", "multiplies", "slots 3 arrivals 1 bytes 36864",
+              {"issues TMA loads", "issues MMAs", "slots 3 arrivals 1 bytes 36864",
                "issue copy scale_A -> SA signals full copy A -> As bytes 2048",
                "issue copy scale_B -> SB signals full copy A -> As bytes 2048", ": tcgen05.mma"});
-  expectParts(planOf("MxF8Matmul", "sm_90a"), {"loads by TMA", "copy scale_A -> SA signals",
+  expectParts(planOf("MxF8Matmul", "sm_90a"), {"issues TMA loads", "copy scale_A -> SA signals",
                                                "copy scale_B -> SB signals", ": wgmma"});
 }
 
 // 128 values of 6 bits are 96 bytes, which barriers count, but 128 bytes of shared memory.
 TEST(SixBitValues, ArePaddedByTma) {
   expectParts(planOf("MxF6Matmul", "sm_100a"),
-              {"loads by TMA", "multiplies", "slots 3 arrivals 1 bytes 25600",
+              {"issues TMA loads", "issues MMAs", "slots 3 arrivals 1 bytes 25600",
                "issue copy A -> As signals full copy A -> As bytes 12288",
                "issue copy B -> Bs signals full copy A -> As bytes 12288", ": tcgen05.mma"});
-  expectParts(planOf("MxF6Matmul", "sm_90a"), {"loads by TMA", ": wgmma"});
+  expectParts(planOf("MxF6Matmul", "sm_90a"), {"issues TMA loads", ": wgmma"});
 }
 
 template <class T, class U> std::string ptxOf(ScaledMatmul<T, f8e8m0, U> kernel) {

@@ -4,9 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Timing/Attention.h"
+#include "Attention.h"
 #include "Table.h"
 #include "gtest/gtest.h"
+
+#include <cmath>
 
 using namespace penstock;
 using namespace penstock::timing;
@@ -37,11 +39,15 @@ TEST(Attention, PublishedRows) {
   const hw::Chip &chip = *hw::findChip("H100");
   Pairs all;
   std::map<std::string, Pairs> families;
+  std::string picture = "chip,set,ladder,row,predicted,published\n";
   for (size_t r = 0; r < table.size(); ++r) {
     Prediction p = predict(attention(attentionOf(table, r), chip), chip);
     all.add(p.tflops, table.number(r, "measured"));
     families[table.text(r, "kernel")].add(p.tflops, table.number(r, "measured"));
+    picture += "H100,attention," + table.text(r, "kernel") + "," + std::to_string(r) + "," +
+               std::to_string(std::lround(p.tflops)) + "," + table.text(r, "measured") + "\n";
   }
+  expectStored("predicted-attention.csv", picture);
   EXPECT_GE(rankCorrelation(all), 0.94);
   EXPECT_LE(leaveOneOut(all), 0.08) << "with one factor for all rows";
   EXPECT_LE(meanError(all), 0.13) << "absolute";

@@ -11,7 +11,7 @@
 // costs of operations, the order of blocks and the model at once.
 //
 //===----------------------------------------------------------------------===//
-#include "Timing/Matmul.h"
+#include "Matmul.h"
 #include "Timing/Predict.h"
 #include "blackwell_matmul/v1.h"
 #include "blackwell_matmul/v2.h"

@@ -82,6 +82,21 @@ TEST(Ladders, HeldOut) {
                    " with one factor, " + percent(e.absolute) + " absolute | 8, 12 % |");
 }
 
+TEST(Ladders, PictureOfPredictions) {
+  std::string table = "chip,set,ladder,row,predicted,published\n";
+  size_t count = 0;
+  for (const char *set : {"validation", "heldout"})
+    for (const auto &[name, rows] : ladders(set))
+      for (const LadderRow &row : rows) {
+        table += (name.find("B200") != name.npos ? "B200," : "H100,") + std::string(set) + "," +
+                 name + "," + row.name + "," + std::to_string(std::lround(row.prediction.tflops)) +
+                 "," + std::to_string(std::lround(row.measured)) + "\n";
+        ++count;
+      }
+  EXPECT_EQ(count, 101u);
+  expectStored("predicted-matmuls.csv", table);
+}
+
 TEST(Ladders, TilusVersionsInOrder) {
   const Ladders all = ladders("validation");
   Pairs pairs;

@@ -12,10 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Hardware/Chip.h"
-#include "Testing/ChipPace.h"
-#include "Testing/KernelUnderTest.h"
+#include "Matmul.h"
+#include "Testing/Check/KernelUnderTest.h"
+#include "Timing/Emulated/ChipPace.h"
 #include "Timing/Machine.h"
-#include "Timing/Matmul.h"
 #include "flash_attention/kernel.h"
 #include "persistent_matmul/kernel.h"
 #include "gtest/gtest.h"

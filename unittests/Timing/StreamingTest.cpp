@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Timing/Streaming.h"
+#include "Streaming.h"
 #include "Table.h"
 #include "gtest/gtest.h"
 

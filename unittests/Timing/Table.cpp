@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -62,6 +63,16 @@ void penstock::timing::expectDocumented(const std::string &row) {
         return;
   }
   ADD_FAILURE() << "no page of docs/ has this row:\n" << row;
+}
+
+void penstock::timing::expectStored(const std::string &file, const std::string &table) {
+  std::string path = PENSTOCK_SOURCE_DIR "/docs/results/" + file;
+  if (std::getenv("PENSTOCK_UPDATE_PICTURES"))
+    std::ofstream(path) << table;
+  std::ifstream in(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), table)
+      << path
+      << " is out of date; PENSTOCK_UPDATE_PICTURES=1 writes it, then run docs/draw-results";
 }
 
 std::string penstock::timing::percent(double share) {

@@ -13,7 +13,7 @@
 #ifndef PENSTOCK_UNITTESTS_TIMING_TABLE_H
 #define PENSTOCK_UNITTESTS_TIMING_TABLE_H
 
-#include "Timing/Matmul.h"
+#include "Matmul.h"
 #include "Timing/Predict.h"
 
 #include <map>
@@ -51,6 +51,9 @@ struct Pairs {
 
 /// Prints a row of a table of results, and expects it in a page of docs/.
 void expectDocumented(const std::string &row);
+/// Expects a table of predictions beside published values in docs/results, from which
+/// docs/draw-results draws; with PENSTOCK_UPDATE_PICTURES=1 it is written instead.
+void expectStored(const std::string &file, const std::string &table);
 /// "7.6 %" for 0.076.
 std::string percent(double share);
 /// With two digits: "0.97".

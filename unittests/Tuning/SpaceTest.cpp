@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Codes.h"
 #include "Kernels.h"
-#include "Testing/Shards.h"
+#include "Testing/Check/Shards.h"
 #include "Tuning/Points.h"
 #include "Tuning/ShapeClasses.h"
 

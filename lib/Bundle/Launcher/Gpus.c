@@ -264,16 +264,6 @@ static int addMap(struct BUNDLE *bundle, const struct argumentInfo *info,
   return 0;
 }
 
-enum fieldKind {
-  fieldAddress,
-  fieldSize,
-  fieldStride,
-  fieldScalar,
-  fieldConstant,
-  fieldMap,
-  fieldFaults
-};
-
 static int pack(struct BUNDLE *bundle, const struct kernel *kernel, const struct variant *variant,
                 int device, const struct argument *arguments, const int64_t *constants,
                 unsigned char *parameter, struct report *to) {
@@ -397,7 +387,7 @@ static int synchronize(struct BUNDLE *bundle, void *stream, struct report *to) {
         result = bundle->driver.streamSynchronize(stream);
       for (i = 0; result == 0 && i < variantTotal; ++i)
         if (words[i]) {
-          if (words[i] <= variantFaults[i].count) {
+          if (words[i] <= variantFaults[i].faultCount) {
             const struct message *fault = &variantFaults[i].faults[words[i] - 1];
             fail(to, fault->code, "%s", fault->text);
           }

@@ -9,44 +9,6 @@
 |* Grids                                                                      *|
 \*===----------------------------------------------------------------------===*/
 
-enum stepKind {
-  stepConstant,
-  stepSize,
-  stepScalar,
-  stepAdd,
-  stepSub,
-  stepMul,
-  stepDivS,
-  stepDivU,
-  stepRemS,
-  stepRemU,
-  stepCeilDivS,
-  stepFloorDivS,
-  stepMinS,
-  stepMaxS,
-  stepMinU,
-  stepMaxU,
-  stepAnd,
-  stepOr,
-  stepXor,
-  stepShl,
-  stepShrS,
-  stepShrU,
-  stepEq,
-  stepNe,
-  stepLtS,
-  stepLeS,
-  stepGtS,
-  stepGeS,
-  stepLtU,
-  stepLeU,
-  stepGtU,
-  stepGeU,
-  stepSelect,
-  stepSignExtend,
-  stepZeroExtend
-};
-
 static int64_t signExtended(uint64_t value, int64_t bits) {
   uint64_t sign, mask;
   if (bits >= 64)

@@ -20,6 +20,12 @@
 #include <string.h>
 #include <threads.h>
 
+/* `struct step`, `field`, `mapRecipe` and `rowRule` come with the tables. */
+struct step;
+struct field;
+struct mapRecipe;
+struct rowRule;
+
 enum { maxRank = 8, maxDevices = 64, mapBytes = 128, maxMapRank = 5, cachedMaps = 64 };
 
 struct argumentInfo {
@@ -37,30 +43,11 @@ struct sizeRule {
   const char *name; /* in the signature */
 };
 
-struct step {
-  unsigned kind, a, b, c;
-  int64_t value;
-};
-
 /* A text with its number. `step` of a requirement must not be zero. */
 struct message {
   unsigned step;
   int code;
   const char *text;
-};
-
-struct field {
-  unsigned kind, index, dim, offset;
-};
-
-struct mapRecipe {
-  unsigned argument, dataType, swizzle;
-  uint32_t box[maxMapRank];
-};
-
-struct rowRule {
-  unsigned argument, bytes;
-  unsigned multiple; /* of these bytes, which their length must be; 0: any */
 };
 
 /* A size of the signature that a configuration is restricted to. */

@@ -1,4 +1,4 @@
-//===- Execution.h - How operations of nv execute ---------------*- C++ -*-===//
+//===- Execution.h - Execution of nv operations -----------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- NVAccess.cpp - Who issues operations of nv, what they access -------===//
+//===- NVAccess.cpp - Issuers and accesses of nv operations ---------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

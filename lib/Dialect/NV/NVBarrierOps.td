@@ -113,7 +113,7 @@ def NV_ArriveOp : NV_BarrierOp<"mbarrier.arrive", "EachThread", [AttrSizedOperan
     at the same offset in shared memory. An arrival releases: earlier accesses are
     ordered before threads of the block that wait for the phase, with `of` or `cluster`
     before those of the cluster, and with `relaxed` before none. With `each_warp` one
-    thread of each warp arrives, for those that it met at an `nv.warp.sync`.
+    thread of each warp arrives, for the threads that synchronized with it at an `nv.warp.sync`.
 
     ```mlir
     func.func @k(%slot: index, %bytes: index) attributes {tile.kernel, nv.threads = 128 : i64} {

@@ -228,11 +228,11 @@ def NV_ClcRequestOp : NV_BarrierOp<"clc.request", "OneThread"> {
   let availability = "OnlySm100a";
   let completion = "OnBarrier";
   let hasAccesses = 1;
-  let summary = "requests the work of a block that has not started";
+  let summary = "requests a pending block (cluster launch control)";
   let description = [{
-    Issued by one thread. The answer, 16 bytes, arrives in the tile and on the barrier; with
-    `multicast`, in those of all blocks of the cluster, whose bits it has. Clusters take over whole
-    clusters. After an answer without work, further requests are not allowed.
+    Issued by one thread. The 16-byte answer arrives in the tile and on the barrier; with the mask
+    `multicast`, in those of all blocks of the cluster. Clusters claim whole clusters. After an
+    answer without a block, further requests are not allowed.
 
     ```mlir
     !a = memref<4xi32, #tile.space<shared>>
@@ -282,10 +282,10 @@ def NV_ClcAnswerOp : NV_EffectOp<"clc.answer", "EachThread"> {
 
 def NV_ClcWorkOp : NV_Op<"clc.work", "EachThread", [Pure]> {
   let availability = "OnlySm100a";
-  let summary = "coordinates of the block that a round of a loop stands for";
+  let summary = "coordinates of the block of an iteration over claimed blocks";
   let description = [{
-    In a loop with `nv.takes_over`: round 0 is the block itself, the others are blocks that it takes
-    over, as long as they are granted. nv-request-blocks replaces it.
+    In a loop with `nv.takes_over`: iteration 0 is the block itself, the others are claimed blocks,
+    as long as requests are granted. nv-request-blocks replaces it.
 
     ```mlir
     func.func @k(%n: index) attributes {tile.kernel, nv.threads = 128 : i64} {

@@ -24,6 +24,7 @@ using namespace penstock::nv;
 
 void NVDialect::initialize() {
   registerTypes();
+  registerAttributes();
   addOperations<
 #define GET_OP_LIST
 #include "Dialect/NV/NVOps.cpp.inc"
@@ -37,139 +38,18 @@ void NVDialect::registerTypes() {
       >();
 }
 
-LogicalResult NVDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  if ((attribute.getName() == pairAttr || attribute.getName() == inOrderAttr ||
-       attribute.getName() == alignedRowsAttr) &&
-      isa<func::FuncOp>(op))
-    return success();
-  if (attribute.getName() == layoutAttr) {
-    auto text = dyn_cast<StringAttr>(attribute.getValue());
-    auto alloc = dyn_cast<tile::AllocOp>(op);
-    auto layout = text ? layout::parseDistribution(text.str()) : std::nullopt;
-    if (alloc && layout &&
-        llvm::equal(layout->shape, cast<MemRefType>(alloc.getResult().getType()).getShape()))
-      return success();
-    return tile::emitCoded(op, OpForm) << "`nv.layout` is a distribution of a tile's shape";
-  }
-  if (attribute.getName() == offsetAttr) {
-    auto offset = dyn_cast<IntegerAttr>(attribute.getValue());
-    if (isa<tile::AllocOp>(op) && offset && offset.getType().isInteger(64) && offset.getInt() >= 0)
-      return success();
-    return tile::emitCoded(op, OpForm) << "`nv.offset` is a number of bytes on a tile";
-  }
-  if (attribute.getName() == syncedAttr || attribute.getName() == endedAttr) {
-    if (isa<memref::DeallocOp>(op) && isa<UnitAttr>(attribute.getValue()))
-      return success();
-    return tile::emitCoded(op, OpForm)
-           << "`" << attribute.getName().getValue() << "` belongs on a deallocation";
-  }
-  if (attribute.getName() == engineAttr) {
-    if (isa<tile::CopyOp, tile::GemmOp>(op) && isa<StringAttr>(attribute.getValue()))
-      return success();
-    return tile::emitCoded(op, OpForm) << "`nv.engine` is a name on a copy or a product";
-  }
-  if (attribute.getName() == paddingAttr) {
-    if (isa<tile::CopyOp>(op) && isa<tile::PackingAttr>(attribute.getValue()))
-      return success();
-    return tile::emitCoded(op, OpForm) << "`nv.padding` is a packing on a copy";
-  }
-  if (attribute.getName() == plannedAttr || attribute.getName() == groupAttr) {
-    if (isa<tile::TileDialect, NVDialect>(op->getDialect()) &&
-        isa<IntegerAttr>(attribute.getValue()))
-      return success();
-    return tile::emitCoded(op, OpForm)
-           << "`" << attribute.getName() << "` is a number on an operation on tiles";
-  }
-  if (attribute.getName() == beforeWaitAttr) {
-    if (isa<tile::ReduceOp>(op) && isa<UnitAttr>(attribute.getValue()))
-      return success();
-    return tile::emitCoded(op, OpForm) << "`nv.before_wait` belongs on a reduction";
-  }
-  if (attribute.getName() == coordinatesAttr) {
-    if (isa<arith::CmpIOp>(op) && isa<DenseI64ArrayAttr>(attribute.getValue()))
-      return success();
-    return tile::emitCoded(op, OpForm) << "`nv.coordinates` is a list of numbers on a comparison";
-  }
-  if (attribute.getName() == scalesAttr) {
-    if (isa<tile::GemmOp, TensorAllocOp>(op) && isa<IntegerAttr>(attribute.getValue()))
-      return success();
-    return tile::emitCoded(op, OpForm)
-           << "`nv.scales` is a number on a product with scales or on a "
-              "tile of tensor memory";
-  }
-  if (attribute.getName() == startsAttr) {
-    if (isa<tile::GemmOp>(op) && isa<UnitAttr>(attribute.getValue()))
-      return success();
-    return tile::emitCoded(op, OpForm) << "`nv.starts` belongs on a product";
-  }
-  if (attribute.getName() == takesOverAttr) {
-    if (isa<scf::ForOp, scf::WhileOp>(op) && isa<UnitAttr>(attribute.getValue()))
-      return success();
-    return tile::emitCoded(op, OpForm) << "`nv.takes_over` belongs on a loop";
-  }
-  if (attribute.getName() == roleAttr) {
-    if (op->getParentOfType<func::FuncOp>() && isa<StringAttr>(attribute.getValue()))
-      return success();
-    return tile::emitCoded(op, OpForm) << "`nv.role` is a name on a statement or `nv.warps`";
-  }
-  if (attribute.getName() == sharedAlongAttr) {
-    if (isa<tile::CopyOp>(op) && isa<DenseI64ArrayAttr>(attribute.getValue()))
-      return success();
-    return tile::emitCoded(op, OpForm) << "`nv.shared_along` is a list of numbers on a copy";
-  }
-  if (attribute.getName() == halvedAttr) {
-    if (isa<tile::CopyOp>(op) && isa<UnitAttr>(attribute.getValue()))
-      return success();
-    return tile::emitCoded(op, OpForm) << "`nv.halved` belongs on a copy";
-  }
-  if (attribute.getName() == noClusterAttr || attribute.getName() == noPairAttr ||
-      attribute.getName() == noLaunchControlAttr) {
-    if (isa<func::FuncOp>(op) && isa<StringAttr>(attribute.getValue()))
-      return success();
-    return tile::emitCoded(op, OpForm)
-           << "`" << attribute.getName().getValue() << "` is a text on a kernel";
-  }
-  if (attribute.getName() == planAttr) {
-    if (isa<scf::ForOp>(op) && isa<StringAttr>(attribute.getValue()))
-      return success();
-    return tile::emitCoded(op, OpForm) << "`nv.plan` is the text of a loop's plan";
-  }
-  if (attribute.getName() == launchAttr) {
-    if (isa<ModuleOp>(op) && isa<DictionaryAttr>(attribute.getValue()))
-      return success();
-    return tile::emitCoded(op, OpForm) << "`nv.launch` is a dictionary on a module";
-  }
-  if (attribute.getName() == architectureAttr) {
-    if (isa<func::FuncOp>(op) && isa<StringAttr>(attribute.getValue()))
-      return success();
-    return tile::emitCoded(op, OpForm) << "`nv.architecture` is a name on a function";
-  }
-  if (attribute.getName() == clusterAttr) {
-    auto blocks = dyn_cast<IntegerAttr>(attribute.getValue());
-    if (!isa<func::FuncOp>(op) || !blocks)
-      return tile::emitCoded(op, OpForm) << "`nv.cluster` is a number on a kernel";
-    if (blocks.getInt() >= 1 && blocks.getInt() <= maxClusterBlocks &&
-        (!op->hasAttr(pairAttr) || blocks.getInt() == 2))
-      return success();
-    auto diagnostic = tile::emitCoded(op, HardwareScope)
-                      << "a cluster of " << blocks.getInt() << " blocks is not possible";
-    tile::attachHelp(diagnostic) << (op->hasAttr(pairAttr) ? "a pair is a cluster of two blocks"
-                                                           : "a cluster has 1 to 8 blocks");
-    return diagnostic;
-  }
-  if (attribute.getName() != threadsAttr)
-    return tile::emitCoded(op, OpForm) << "unknown attribute " << attribute.getName();
-  auto count = dyn_cast<IntegerAttr>(attribute.getValue());
-  if (!isa<func::FuncOp>(op) || !count)
-    return tile::emitCoded(op, OpForm) << "`nv.threads` is a number on a kernel";
-  int64_t threads = count.getInt();
-  if (threads < warpSize || threads > 1024 || threads % warpSize) {
-    auto diagnostic = tile::emitCoded(op, HardwareScope)
-                      << "a block of " << threads << " threads is not possible";
-    tile::attachHelp(diagnostic) << "threads come in warps of 32, at most 1024 of them";
-    return diagnostic;
-  }
-  return success();
+void nv::setRole(Operation *op, StringRef role) {
+  op->setAttr(NVDialect::roleAttr, RoleAttr::get(op->getContext(), role));
+}
+
+const layout::Distribution *nv::layoutOf(Value tile) {
+  auto alloc = tile.getDefiningOp<tile::AllocOp>();
+  auto layout = alloc ? alloc->getAttrOfType<LayoutAttr>(NVDialect::layoutAttr) : LayoutAttr();
+  return layout ? &layout.getValue() : nullptr;
+}
+
+void nv::setLayout(tile::AllocOp tile, layout::Distribution layout) {
+  tile->setAttr(NVDialect::layoutAttr, LayoutAttr::get(tile.getContext(), std::move(layout)));
 }
 
 bool nv::isPaired(Operation *op) {

@@ -9,8 +9,14 @@
 
 #include "Dialect/NV/Execution.h"
 #include "Dialect/Tile/TileDialect.h"
+#include "Layout/Distribution.h"
+#include "Scheduling/Problem/Problem.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 #include "Dialect/NV/NVDialect.h.inc"
+#include "Dialect/NV/NVEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "Dialect/NV/NVAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "Dialect/NV/NVInterfaces.h.inc"
 #include "Dialect/NV/NVTypes.h.inc"
@@ -25,7 +31,7 @@ namespace penstock::nv {
 
 /// Threads of a warp, and warps of a warpgroup.
 constexpr int64_t warpSize = 32, warpgroupWarps = 4;
-/// What every GPU with clusters runs; more is a choice of the single chip.
+/// Largest portable cluster size. Larger clusters depend on the chip.
 constexpr int64_t maxClusterBlocks = 8;
 /// The scope that an operation is executed by: the warps of the innermost
 /// nv.warps around it, or the kernel's.
@@ -36,11 +42,19 @@ struct ThreadScope {
 };
 ThreadScope scopeOf(mlir::Operation *op);
 
+/// Roles that the compiler assigns. Statements without a role are the compute warps'.
+constexpr llvm::StringLiteral loadRole = "load", mmaRole = "mma", requestRole = "request";
+void setRole(mlir::Operation *op, llvm::StringRef role);
+
+/// Returns the distribution of a local tile over registers; null if it has none.
+const layout::Distribution *layoutOf(mlir::Value tile);
+void setLayout(tile::AllocOp tile, layout::Distribution layout);
+
 /// The first operation of a kernel that says what a GPU's threads do; the kernel itself if it
 /// only states their number, and null in tile programs. A kernel that states the number of
 /// threads and leaves the rest, pipelined loops included, to the compiler is a tile program.
 mlir::Operation *firstExplicit(mlir::FunctionOpInterface kernel);
-/// Whether two blocks multiply as one around this operation.
+/// Returns whether this operation is in a kernel of CTA pairs.
 bool isPaired(mlir::Operation *op);
 /// The blocks of the cluster that a kernel, or the one around an operation, runs in.
 int64_t clusterSize(mlir::Operation *op);

@@ -1,4 +1,4 @@
-//===- NVInterfaces.td - How operations execute ------------*- tablegen -*-===//
+//===- NVInterfaces.td - Execution of operations -----------*- tablegen -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,23 +12,23 @@ include "mlir/IR/OpBase.td"
 def NV_HardwareOpInterface : OpInterface<"HardwareOpInterface"> {
   let cppNamespace = "::penstock::nv";
   let description = [{
-    Describes who issues an operation, what it accesses and how it completes. Every
-    operation of `nv` implements it. The verifier, the barrier check, the insertion of
-    barriers and the lowering use it, so that an operation has one description.
+    Describes the issuer, accesses and completion of an operation. Every operation of
+    `nv` implements it. The verifier, the barrier check, the insertion of barriers and
+    the lowering use it, so that an operation has one description.
   }];
   let methods = [
     InterfaceMethod<
       "Threads of the scope that issue the operation.",
       "::penstock::nv::Issuer", "getIssuer">,
     InterfaceMethod<
-      "How the operation's accesses complete.",
+      "Completion of the operation's accesses.",
       "::penstock::nv::Completion", "getCompletion">,
     InterfaceMethod<
       "Queue that the operation's accesses complete in, or that it closes, commits or "
       "awaits.",
       "std::optional<::penstock::nv::Queue>", "getQueue">,
     InterfaceMethod<
-      "What the operation does to synchronize threads with each other or with engines.",
+      "Synchronization of threads with each other or with engines.",
       "::penstock::nv::Synchronization", "getSynchronization">,
     InterfaceMethod<
       "Architectures that have the operation.",

@@ -16,8 +16,8 @@ def NV_TensorAllocOp : NV_Op<"tcgen05.alloc", "EachThread", [
   let summary = "allocates a tile in TMEM";
   let description = [{
     The block's first warp allocates it at the start of the kernel. A tile of rank 4 holds the
-    scales of an operand (`nv.tcgen05.mma`): 512 bytes of 128 rows and 4 blocks of k lie in 4
-    columns, in all 128 lanes, those of one block of k after the other.
+    scales of an operand (`nv.tcgen05.mma`): the 512 bytes of 128 rows and 4 blocks of k take 4
+    columns of all 128 lanes, in the order of the blocks of k.
 
     ```mlir
     !d = memref<128x64xf32, #tile.space<tensor>>
@@ -64,8 +64,8 @@ def NV_TensorMmaOp : NV_EffectOp<"tcgen05.mma", "OneThread", [AttrSizedOperandSe
     `accumulate` is true. `a` is a shared or a TMEM tile, `b` a shared one. Completes
     when a later commit of the same scope arrives on its barrier.
 
-    256 rows are multiplied in two parts of 128, whose columns in TMEM lie side by side.
-    `part` multiplies one of them alone.
+    256 rows are split into two parts of 128, with adjacent columns in TMEM. `part` selects one
+    part.
 
     With scales, `acc = (a * scale_a) * (b * scale_b)`, as in `tile.gemm`: operands of f8, or of i8 as
     bytes of two f4e2m1 values or of a padded packing, K-major in shared memory; scales are TMEM
@@ -141,9 +141,9 @@ def NV_TensorCopyOp : NV_EffectOp<"tcgen05.copy", "OneThread"> {
   let hasAccesses = 1;
   let summary = "copies a shared tile to TMEM";
   let description = [{
-    Issued by one thread; visible to later products of the same scope. Completes when a
-    later commit of the same scope arrives on its barrier. Scales, tiles of rank 4, are copied to
-    all four quarters of the lanes.
+    Issued by one thread; visible to later MMAs of the same scope. Completes when a later commit
+    of the same scope arrives on its barrier. Scales, tiles of rank 4, are copied to all four
+    quarters of the lanes.
 
     ```mlir
     !c = memref<128x64xf32, #tile.space<shared>>

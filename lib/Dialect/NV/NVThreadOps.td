@@ -36,7 +36,7 @@ def NV_ElectOp : NV_ScopeOp<"elect"> {
   let summary = "runs the body on one thread of the scope";
   let description = [{
     One thread of the scope's first warp executes the region: the same thread that
-    issues the scope's copies and products.
+    issues the scope's copies and MMAs.
 
     ```mlir
     func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
@@ -113,10 +113,10 @@ def NV_WarpSyncOp : NV_EffectOp<"warp.sync", "Warps"> {
 
 def NV_WarpDiffersOp : NV_EffectOp<"warp.differs", "Warps"> {
   let availability = "Sm80AndLater";
-  let summary = "whether a warp holds an element that differs from a value";
+  let summary = "tests whether a warp holds an element that differs from a value";
   let description = [{
-    Of a tile in registers: those elements that the threads of the warp hold. All of them get the
-    same answer. NaN differs from everything.
+    Tests the elements of a register tile that the threads of the warp hold. All threads of the
+    warp get the same result. NaN differs from everything.
 
     ```mlir
     !t = memref<128xf32, #tile.space<local>>

@@ -61,7 +61,7 @@ def NV_WgmmaOp : NV_EffectOp<"wgmma.mma", "Warpgroups"> {
 
 def NV_WgmmaCommitOp : NV_CloseGroupOp<"wgmma.commit_group", "Warps"> {
   let queue = "Wgmma";
-  let summary = "commits the wgmma products issued so far as a group";
+  let summary = "commits the wgmma MMAs issued so far as a group";
   let description = [{
     ```mlir
     func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {
@@ -75,7 +75,7 @@ def NV_WgmmaCommitOp : NV_CloseGroupOp<"wgmma.commit_group", "Warps"> {
 
 def NV_WgmmaWaitOp : NV_AwaitGroupsOp<"wgmma.wait_group", "Warps"> {
   let queue = "Wgmma";
-  let summary = "waits until at most `pending` groups of wgmma products are in flight";
+  let summary = "waits until at most `pending` groups of wgmma MMAs are in flight";
   let description = [{
     ```mlir
     func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What several verifiers of nv operations require of their operands. Each reports the
-// rule that is broken, with a code. Private to this library.
+// Operand requirements that several verifiers of nv operations share. Each check reports the
+// violated rule with a code. Private to this library.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_DIALECT_NV_OPERANDCHECKS_H

@@ -20,15 +20,14 @@
 
 namespace penstock::nv {
 
-/// How TMA writes and the tensor core reads a tile: the last two dimensions,
-/// swizzled as widely as the rows allow. None if rows are no multiples of 16
-/// bytes.
+/// Returns the layout of a tile that TMA writes and the tensor core reads: the last two dimensions,
+/// with the widest swizzle that the rows allow. None if rows are not multiples of 16 bytes.
 std::optional<layout::SharedTile> sharedLayoutOf(mlir::MemRefType type);
 
 /// Values of 4 or 6 bits in a row of a box that TMA pads to 16 bytes for 16 values.
 inline constexpr int64_t paddedBox = 128;
 
-/// Whether a view exchanges the dimensions of its tile: twice is not at all.
+/// Returns whether a view is transposed. Two transposes cancel.
 bool isTransposed(mlir::Value memref);
 
 /// Tensor memory has 128 lanes. A tile with more rows lies there in parts, side by side.
@@ -55,9 +54,9 @@ struct Product {
   layout::MatrixOperand aOperand, bOperand; ///< A's only if it is in shared memory
   int64_t scaleBlock = 0;                   ///< values that share a scale; 0: there are none
 };
-/// What `acc += a * b` is for the tensor core. A transposed view of a tile is
-/// the tile in the other order. In a pair of blocks each has half of the rows of
-/// A and of the accumulator, and half of the columns of B; m and n are of both.
+/// Returns the shape and types of `acc += a * b` for the tensor core. A transposed view of a tile
+/// is the tile in the other order. In a CTA pair, each block has half of the rows of A and of the
+/// accumulator, and half of the columns of B; m and n are those of both blocks.
 Product productOf(mlir::Value a, mlir::Value b, mlir::Value acc, bool pair = false);
 /// Of a product with scales: their element, and how bytes of the operands hold values, if it is not
 /// as two f4e2m1.

@@ -1,4 +1,4 @@
-//===- VerifyCopies.cpp - Which copies engines and threads make -----------===//
+//===- VerifyCopies.cpp - Verifiers of copies -----------------------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -141,7 +141,7 @@ LogicalResult TmaLoadOp::verify() {
   return verifyIndex(*this, getBarriers(), getIndex());
 }
 
-/// How TMA combines elements with those of a tensor.
+/// Verifies the reduction of a store.
 static LogicalResult verifyCombination(TmaStoreOp op) {
   auto how = op.getCombine();
   if (!how)
@@ -191,7 +191,7 @@ LogicalResult AsyncArriveOp::verify() { return verifyIndex(*this, getBarriers(),
 
 LogicalResult AsyncWaitOp::verify() { return verifyGroups(*this, getPending(), 63); }
 
-/// Where the 16 bytes of an answer arrive.
+/// Verifies the destination of a 16-byte answer.
 static LogicalResult verifyAnswer(Operation *op, Value tile) {
   MemRefType type = typeOf(tile);
   if (tile::spaceOf(type) == tile::Space::Shared && type.getRank() == 1 &&

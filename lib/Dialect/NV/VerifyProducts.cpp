@@ -1,4 +1,4 @@
-//===- VerifyProducts.cpp - Which products tensor cores take --------------===//
+//===- VerifyProducts.cpp - Verifiers of tensor core MMAs -----------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ using namespace penstock::nv;
 using tile::describe;
 using tile::emitCoded;
 
-/// What a left operand outside of shared memory must be.
+/// Verifies a left operand outside of shared memory.
 static LogicalResult verifyLeftOperand(Operation *op, Value a, bool blackwell) {
   if (failed(verifyRank2(op, a, "left operand")))
     return failure();

@@ -63,7 +63,7 @@ llvm::SmallVector<llvm::ArrayRef<mlir::Attribute>> dataOf(const mlir::Diagnostic
 int64_t numberOf(mlir::Attribute value) { return mlir::cast<mlir::IntegerAttr>(value).getInt(); }
 std::string stringOf(mlir::Attribute value) { return mlir::cast<mlir::StringAttr>(value).str(); }
 
-/// What was appended from argument \p start on.
+/// Returns the text appended from argument \p start on.
 std::string textFrom(const mlir::Diagnostic &from, int64_t start) {
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -1,4 +1,4 @@
-//===- Language.cpp - What a tile program may consist of ------------------===//
+//===- Language.cpp - Operations allowed in a tile program ----------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -61,6 +61,16 @@ bool isLanguageOp(Operation *op) {
              math::Log2Op, math::SqrtOp, math::RsqrtOp, math::TanhOp, math::ErfOp, math::SinOp,
              math::CosOp, math::AbsFOp, math::AbsIOp, math::FloorOp, math::CeilOp,
              math::RoundEvenOp, math::FmaOp>(op);
+}
+
+/// Attributes that only passes add change what an operation computes.
+LogicalResult verifyProgramAttributes(Operation *op) {
+  auto copy = dyn_cast<CopyOp>(op);
+  auto gemm = dyn_cast<GemmOp>(op);
+  if ((copy && (copy.getPadding() || copy.getHalved())) || (gemm && gemm.getStarts()))
+    return emitCoded(op, MisplacedAttribute)
+           << "`padding`, `halved` and `starts` are not part of the language";
+  return success();
 }
 
 LogicalResult verifyTypes(Operation *op) {
@@ -318,6 +328,8 @@ LogicalResult tile::verifyKernel(Operation *op) {
       return WalkResult::interrupt();
     }
     LogicalResult ok = verifyTypes(inner);
+    if (succeeded(ok))
+      ok = verifyProgramAttributes(inner);
     if (isa<MapOp>(inner->getParentOp()) && inner->getNumRegions())
       ok = emitCoded(inner, ParallelRace)
            << "the body of `map` only computes values; `" << inner->getName() << "` does more";
@@ -364,9 +376,8 @@ LogicalResult tile::verifyLanguage(ModuleOp module) {
 
 namespace {
 
-/// How deep readers of a text recurse: by brackets, by the operators of one
-/// affine expression, and by aliases of attributes and types that stand for one
-/// another.
+/// Computes the recursion depth of readers of a text: by brackets, by the operators of one affine
+/// expression, and by nested aliases of attributes and types.
 class NestingScanner {
 public:
   explicit NestingScanner(StringRef text) : text(text) {}

@@ -1,4 +1,4 @@
-//===- Language.h - What a tile program may consist of ----------*- C++ -*-===//
+//===- Language.h - Operations allowed in a tile program --------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

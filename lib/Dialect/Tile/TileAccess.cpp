@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What each operation reads and writes, in one place; its memory effects follow
-// from that.
+// Reads and writes of each operation, from which its memory effects are derived.
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileAccess.h"

@@ -58,7 +58,6 @@ struct ScheduleLists {
 Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   int64_t numStages = 0, solverSeconds = 0;
   ScheduleLists lists;
-  bool resolved = false, inferred = false;
   llvm::SmallSet<StringRef, 4> seen;
   auto field = [&]() -> ParseResult {
     StringRef key;
@@ -67,15 +66,11 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
       return failure();
     if (!seen.insert(key).second)
       return parser.emitError(loc) << "`" << key << "` is given twice";
-    if (key == "resolved" || key == "inferred") {
-      (key == "resolved" ? resolved : inferred) = true;
-      return success();
-    }
     SmallVector<int64_t> *list = lists.find(key);
     if (key != "num_stages" && key != "solver_seconds" && !list)
       return parser.emitError(loc, "expected `num_stages`, `stage`, `order`, `async_stages`, "
-                                   "`async_producers`, `async_producer_groups`, "
-                                   "`solver_seconds`, `resolved` or `inferred`");
+                                   "`async_producers`, `async_producer_groups` or "
+                                   "`solver_seconds`");
     if (parser.parseEqual())
       return failure();
     if (list)
@@ -88,9 +83,9 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, field))
     return {};
-  return parser.getChecked<ScheduleAttr>(
-      parser.getContext(), numStages, lists.stage, lists.order, lists.asyncStages,
-      lists.asyncProducers, lists.asyncProducerGroups, resolved, inferred, solverSeconds);
+  return parser.getChecked<ScheduleAttr>(parser.getContext(), numStages, lists.stage, lists.order,
+                                         lists.asyncStages, lists.asyncProducers,
+                                         lists.asyncProducerGroups, solverSeconds);
 }
 
 void ScheduleAttr::print(AsmPrinter &printer) const {
@@ -120,23 +115,18 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
   list("async_producer_groups", getAsyncProducerGroups());
   if (getSolverSeconds())
     key("solver_seconds") << " = " << getSolverSeconds();
-  if (getResolved())
-    key("resolved");
-  if (getInferred())
-    key("inferred");
   printer << ">";
 }
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t numStages,
                                    ArrayRef<int64_t> stage, ArrayRef<int64_t> order,
                                    ArrayRef<int64_t> asyncStages, ArrayRef<int64_t> asyncProducers,
-                                   ArrayRef<int64_t> asyncProducerGroups, bool resolved,
-                                   bool inferred, int64_t solverSeconds) {
+                                   ArrayRef<int64_t> asyncProducerGroups, int64_t solverSeconds) {
   auto error = [&](DiagnosticCode code) { return withCode(emitError(), code); };
   bool stated = !stage.empty() || !order.empty();
   if (solverSeconds < 0)
     return error(SolverTimeLimit) << "the exact solver needs `solver_seconds` of at least 1";
-  if (solverSeconds && stated && !resolved)
+  if (solverSeconds && stated)
     return error(StageAndNumStages) << "`stage` and `order` state a schedule; they cannot be "
                                        "combined with that of the exact solver";
   if ((numStages < 0 && numStages != autoStages) ||

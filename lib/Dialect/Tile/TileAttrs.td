@@ -72,8 +72,11 @@ def Tile_Packing : Tile_Enum<"Packing", "how bytes hold values of fewer bits", [
 //===----------------------------------------------------------------------===//
 
 def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
-  let summary = "Requested or resolved schedule of a pipelined loop";
+  let summary = "Requested schedule of a pipelined loop";
   let description = [{
+    What the user requests of a loop. `tile-resolve-schedules` checks or infers the schedule and
+    gives each statement its position, `#tile.scheduled`; the request stays as it is.
+
     Either a number of stages, from which stage and order are inferred, or one
     stage and one order for each scheduled statement of the body, in source
     order:
@@ -109,12 +112,6 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2], async_producers = [1, 1, 0],
                    async_producer_groups = [0, 0, -1]>
     ```
-
-    `resolved` marks a schedule that a pass has checked or inferred. Then all lists
-    have one entry per scheduled statement, and `async_producers` includes the copies
-    of `async_stages`. `inferred` marks one that was inferred from a number of stages,
-    so that the compiler is free to choose another form of the loop. A resolved schedule
-    with `solver_seconds` is that of the solver: it keeps its stages and order in any form.
   }];
   let parameters = (ins
     DefaultValuedParameter<"int64_t", "0">:$num_stages,
@@ -123,8 +120,6 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     OptionalArrayRefParameter<"int64_t">:$async_stages,
     OptionalArrayRefParameter<"int64_t">:$async_producers,
     OptionalArrayRefParameter<"int64_t">:$async_producer_groups,
-    DefaultValuedParameter<"bool", "false">:$resolved,
-    DefaultValuedParameter<"bool", "false">:$inferred,
     DefaultValuedParameter<"int64_t", "0">:$solver_seconds);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
@@ -132,7 +127,34 @@ def Tile_ScheduleAttr : Tile_Attr<"Schedule", "schedule"> {
     /// `num_stages = auto`.
     static constexpr int64_t autoStages = INT32_MIN;
     bool isAuto() const { return getNumStages() == autoStages; }
+    /// Returns whether the compiler infers the schedule from a number of stages, and so may choose
+    /// another form of the loop. The schedule of the exact solver keeps its stages and order in
+    /// any form.
+    bool isInferred() const { return getNumStages() != 0 && getSolverSeconds() == 0; }
   }];
+}
+
+def Tile_ScheduledAttr : Tile_Attr<"Scheduled", "scheduled"> {
+  let summary = "Position of a statement in the schedule of its pipelined loop";
+  let description = [{
+    Each statement of a pipelined loop gets one from `tile-resolve-schedules`. A step of the loop
+    executes, by increasing `order`, the iteration of each statement that its `stage` selects;
+    statements of equal order keep that of the source. A pass that inserts a statement gives it
+    the position of the statement beside it.
+
+    ```mlir
+    tile.fill %acc, %zero {tile.scheduled = #tile.scheduled<stage = 0, order = 1>} : ..
+    ```
+
+    `async` marks a copy that names no wait, and that the schedule makes asynchronous. Copies of
+    one `group`, 0 or more, are awaited together.
+  }];
+  let parameters = (ins
+    "int64_t":$stage,
+    "int64_t":$order,
+    DefaultValuedParameter<"bool", "false">:$async,
+    DefaultValuedParameter<"int64_t", "-1">:$group);
+  let assemblyFormat = "`<` struct(params) `>`";
 }
 
 #endif // PENSTOCK_TILE_ATTRS

@@ -7,6 +7,7 @@
 #include "Dialect/Tile/TileDialect.h"
 #include "Dialect/Tile/PackedElements.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Hardware/Architecture.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -111,6 +112,14 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
       return emitCoded(op, MisplacedAttribute) << "`" << name << "` must be a string";
     return success();
   }
+  if (name == targetAttr) {
+    auto architecture = dyn_cast<StringAttr>(attr);
+    if (!isa<func::FuncOp>(op) || !architecture)
+      return emitCoded(op, MisplacedAttribute) << "`tile.target` is a name on a `func.func`";
+    if (hw::findArchitecture(architecture.str()))
+      return success();
+    return emitCoded(op, MisplacedAttribute) << "`tile.target`: unknown architecture " << attr;
+  }
   if (name == contractAttr) {
     if (isa<ReduceOp>(op) && isa<UnitAttr>(attr))
       return success();
@@ -133,6 +142,16 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
       return emitCoded(op, OpForm) << "a pipelined loop carries no values; keep them in tiles or "
                                       "mutable scalars";
     return success();
+  }
+  if (name == scheduledAttr) {
+    Operation *around = op->getParentOp();
+    while (isa_and_nonnull<scf::IfOp>(around))
+      around = around->getParentOp();
+    if (isa<ScheduledAttr>(attr) && isa_and_nonnull<scf::ForOp>(around) &&
+        around->hasAttr(scheduleAttr))
+      return success();
+    return emitCoded(op, MisplacedAttribute) << "`tile.scheduled` belongs on a statement of a "
+                                                "pipelined loop and must be a #tile.scheduled";
   }
   if (name == formAttr) {
     auto form = dyn_cast<StringAttr>(attr);

@@ -28,7 +28,8 @@ def Tile_Dialect : Dialect {
 
     A loop can have attributes of this dialect:
 
-    - `tile.schedule = #tile.schedule<...>`: the requested or resolved pipeline schedule;
+    - `tile.schedule = #tile.schedule<...>`: the requested pipeline schedule;
+    - `tile.scheduled = #tile.scheduled<...>`: on its statements, the resolved schedule;
     - `tile.unroll = 4 : i64`: unroll by this factor (1 disables unrolling, 0
       unrolls fully).
 
@@ -45,7 +46,12 @@ def Tile_Dialect : Dialect {
 
     static constexpr ::llvm::StringLiteral kernelAttr = "tile.kernel";
     static constexpr ::llvm::StringLiteral signatureAttr = "tile.signature";
+    /// On a kernel: the architecture that it is compiled for, e.g. "sm_80" (targetOf).
+    static constexpr ::llvm::StringLiteral targetAttr = "tile.target";
+    /// On a pipelined loop: the schedule that is requested.
     static constexpr ::llvm::StringLiteral scheduleAttr = "tile.schedule";
+    /// On a statement of a pipelined loop: its position in the schedule.
+    static constexpr ::llvm::StringLiteral scheduledAttr = "tile.scheduled";
     /// On a pipelined loop: how warps share it.
     static constexpr ::llvm::StringLiteral formAttr = "tile.form";
     static constexpr ::llvm::StringLiteral skewedForm = "skewed";

@@ -50,10 +50,10 @@ def Tile_GridOp : Tile_Op<"grid", [MemoryEffects<[MemWrite]>]> {
     second dimension is fastest. Blocks that run at the same time then share rows and
     columns.
 
-    `cluster` is the preferred number of neighbors along each extent that run as one cluster of
-    a GPU (nv-share-copies), at most 8 blocks in all. With `pair`, its two blocks multiply as one
-    where they can. With `launch_control`, a block of a Blackwell GPU that has finished takes over
-    blocks that have not started, and a cluster whole clusters (nv-take-over-blocks).
+    `cluster` is the preferred number of blocks of a cluster along each extent (nv-share-copies),
+    at most 8 blocks in total. With `pair`, its two blocks form a CTA pair if possible. With
+    `launch_control`, a finished block of a Blackwell GPU claims a pending block, and a cluster
+    claims whole clusters (nv-take-over-blocks).
 
     ```mlir
     func.func @k(%m: index, %n: index) attributes {tile.kernel} {
@@ -153,6 +153,11 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [AttrSizedOperandSegments]> {
     `async` the copy may complete at any time up to the `tile.wait` that names it, or
     the end of the kernel.
 
+    GPU passes add two attributes, which programs must not have. With `padding`, the tensor's
+    densely packed values are padded to a byte each, and the last offset counts values
+    (`nv-pad-operands`). With `halved`, each block of a pair copies half of the rows
+    (`nv-share-copies`).
+
     ```mlir
     !A = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
     !s = memref<128x64xf16, #tile.space<shared>>
@@ -181,19 +186,21 @@ def Tile_CopyOp : Tile_AccessOp<"copy", [AttrSizedOperandSegments]> {
                        Optional<Tile_Scalar>:$fill, Optional<Index>:$instance,
                        OptionalAttr<DenseI64ArrayAttr>:$dims,
                        OptionalAttr<StrAttr>:$async,
-                       OptionalAttr<DenseI64ArrayAttr>:$rows);
+                       OptionalAttr<DenseI64ArrayAttr>:$rows,
+                       OptionalAttr<Tile_Packing>:$padding, UnitAttr:$halved);
   let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::ValueRange":$sourceOffsets,
                                  "::mlir::Value":$target, "::mlir::ValueRange":$targetOffsets,
                                  "::mlir::Value":$fill, "::mlir::Value":$instance,
                                  "::mlir::DenseI64ArrayAttr":$dims,
                                  "::mlir::StringAttr":$async), [{
     build($_builder, $_state, source, sourceOffsets, target, targetOffsets, fill, instance, dims,
-          async, /*rows=*/::mlir::DenseI64ArrayAttr());
+          async, /*rows=*/::mlir::DenseI64ArrayAttr(), /*padding=*/PackingAttr(), /*halved=*/false);
   }]>];
   let assemblyFormat = [{
     $source (`[` $source_offsets^ `]`)? `to` $target (`[` $target_offsets^ `]`)?
     (`dims` $dims^)? (`rows` $rows^)? (`fill` $fill^ `:` type($fill))? (`async` $async^)?
-    (`instance` $instance^)? attr-dict `:` type($source) `to` type($target)
+    (`instance` $instance^)? (`padding` $padding^)? (`halved` $halved^)?
+    attr-dict `:` type($source) `to` type($target)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -230,27 +237,28 @@ def Tile_GemmOp : Tile_AccessOp<"gemm", [AttrSizedOperandSegments]> {
   let description = [{
     `acc += a * b` for an M x K tile, a K x N tile and an M x N accumulator; with
     `overwrite`, `acc = a * b`. A transposed operand is a `memref.transpose` of its
-    tile. Products of f16, bf16, f8 and f32 elements are accumulated in f32, of i8
-    elements in i32; with `unsigned_a`, the elements of `a` are 0 to 255. `precision
+    tile. f16, bf16, f8 and f32 operands are accumulated in f32, i8 operands in i32;
+    with `unsigned_a`, the elements of `a` are 0 to 255. `precision
     tf32` rounds f32 operands to TF32 first. The order of summation is undefined.
 
-    A packed second operand has rank 4, for products of bf16 (p = 2) and i8 (p = 4):
+    A packed second operand has rank 4, for operands of bf16 (p = 2) and i8 (p = 4):
     element (k, n) is element [n / 16, k / p, n mod 16, k mod p] of its tile, whose
     shape is N / 16 x K / p x 16 x p. Packed and unsigned operands are for CPUs only.
 
     With scales, `acc += sum over k of (a * scale_a) * (b * scale_b)`. The operands are f8, or i8 as
     bytes of packed values, whose K then counts bytes: two f4e2m1 values in each, or with
     `packing_a` and `packing_b` f6e2m3 or f6e3m2, of which four take three bytes. Padded packings
-    hold 16 values in the first bytes of every 16. Both lie with K last. A scale
-    belongs to a row of `a` or a column of `b`, and to 32 values of k (f8E8M0FNU, a power of two) or
-    with two operands of f4 to 16 (f8E4M3FN, whose sign is ignored). Scales lie in the blocked layout of cuBLAS: a
-    tile of rows / 128 x K / (4 * block) x 32 x 16, where the scale of row r and block j of k is
-    element [r / 128, j / 4, r mod 32, r / 32 mod 4 * 4 + j mod 4]. A scaled operand that f32
-    cannot hold is undefined.
+    hold 16 values in the first bytes of every 16. K is the last dimension of both operands. There is
+    one scale for each row of `a` or column of `b` and each 32 values of k (f8E8M0FNU, a power of
+    two) or, with two f4 operands, each 16 values (f8E4M3FN, whose sign is ignored). Scales have the
+    blocked layout of cuBLAS: a tile of rows / 128 x K / (4 * block) x 32 x 16, where the scale of
+    row r and block j of k is element [r / 128, j / 4, r mod 32, r / 32 mod 4 * 4 + j mod 4]. If a
+    scaled operand exceeds the range of f32, the result is undefined.
 
- With `async` the product may read its operands and
-    complete at any time up to the `tile.wait` that names it; products into one
-    accumulator take effect in issue order.
+    With `starts`, which only GPU passes add, the first iteration of the innermost enclosing loop
+    overwrites the accumulator. With `async` the operation may read its operands and complete at
+    any time up to the `tile.wait` that names it; `tile.gemm`s into one accumulator take effect in
+    issue order.
 
     ```mlir
     !s = memref<128x64xf16, #tile.space<shared>>
@@ -271,9 +279,10 @@ def Tile_GemmOp : Tile_AccessOp<"gemm", [AttrSizedOperandSegments]> {
                        Optional<AnyMemRef>:$scale_b, UnitAttr:$overwrite,
                        DefaultValuedAttr<Tile_Precision, "Precision::Full">:$precision,
                        UnitAttr:$unsigned_a, OptionalAttr<StrAttr>:$async,
-                       OptionalAttr<Tile_Packing>:$packing_a, OptionalAttr<Tile_Packing>:$packing_b);
+                       OptionalAttr<Tile_Packing>:$packing_a, OptionalAttr<Tile_Packing>:$packing_b,
+                       UnitAttr:$starts);
   let assemblyFormat = [{
-    $a `,` $b `into` $acc (`overwrite` $overwrite^)? (`precision` $precision^)?
+    $a `,` $b `into` $acc (`overwrite` $overwrite^)? (`starts` $starts^)? (`precision` $precision^)?
     (`unsigned_a` $unsigned_a^)? (`async` $async^)? (`instance` $instance^)?
     (`scales` `(` $scale_a^ `,` $scale_b `)`)? (`packing_a` $packing_a^)?
     (`packing_b` $packing_b^)? attr-dict
@@ -640,7 +649,7 @@ def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$condition `,` $message attr-dict";
 }
 
-/// Programmatic dependent launch: GPUs run a kernel before the previous one has ended.
+/// Programmatic dependent launch: GPUs start a kernel before the previous one completes.
 class Tile_GridDependencyOp<string mnemonic>
     : Tile_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "attr-dict";
@@ -650,12 +659,13 @@ class Tile_GridDependencyOp<string mnemonic>
 def Tile_WaitForPreviousOp : Tile_GridDependencyOp<"wait_for_previous"> {
   let summary = "waits for the previous kernel of the stream";
   let description = [{
-    A kernel that is launched to overlap the previous kernel of its stream starts before
-    that one has ended. This operation waits until it has, and makes what it wrote visible.
-    Accesses to its tensors must follow. In all other launches it returns at once; on CPUs
-    and on GPUs before Hopper, which do not overlap kernels, it has no effect.
+    A kernel that is launched to overlap the previous kernel in its stream may start before
+    that kernel completes. This operation waits until the previous kernel has completed and its
+    writes are visible. Accesses to its tensors must follow. In all other launches the operation
+    returns immediately; on CPUs and on GPUs before Hopper, which do not overlap kernels, it has
+    no effect.
 
-    It is not part of loops or conditions. In a tile program all warps execute it, also
+    It must not be inside loops or conditions. In a tile program all warps execute it, including
     those of warp-specialized loops; in an explicit kernel the threads of its scope.
 
     ```mlir
@@ -676,9 +686,9 @@ def Tile_LaunchDependentsOp : Tile_GridDependencyOp<"launch_dependents"> {
   let summary = "lets the next kernel of the stream start";
   let description = [{
     A kernel that is launched to overlap this one may start as soon as all blocks have
-    executed this operation or have ended. It makes no results visible: the next kernel
-    waits for the end of this one before it reads them. On CPUs and on GPUs before Hopper
-    it has no effect.
+    executed this operation or exited. It does not make writes visible: the next kernel waits
+    until this one completes before it reads them. On CPUs and on GPUs before Hopper it has no
+    effect.
 
     ```mlir
     func.func @k() attributes {tile.kernel} {

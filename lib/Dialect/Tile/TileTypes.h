@@ -1,4 +1,4 @@
-//===- TileTypes.h - Which memrefs are tiles --------------------*- C++ -*-===//
+//===- TileTypes.h - Memref types of tiles ----------------------*- C++ -*-===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -31,11 +31,11 @@ mlir::MemRefType tensorType(mlir::Type element, int64_t rank);
 /// The type of an allocated tile.
 mlir::MemRefType tileType(llvm::ArrayRef<int64_t> shape, mlir::Type element, Space space);
 
-/// Whether elements of this type can be stored in tiles.
+/// Returns whether elements of this type can be stored in tiles.
 bool isElementType(mlir::Type type);
 
-/// Whether elements convert implicitly, by rounding, in copies:
-/// float to float, or integers of one width.
+/// Returns whether elements convert implicitly, by rounding, in copies: float to float, or integers
+/// of one width.
 bool convertsImplicitly(mlir::Type from, mlir::Type to);
 /// Returns whether a reduction may convert its elements: as a copy does, and integers to wider
 /// ones, with their sign.

@@ -384,7 +384,7 @@ SmallVector<int64_t> MapOp::getInputDims(unsigned i) {
   return dims;
 }
 
-/// Whether two values are the same view of one tile: `x[i]`, said twice.
+/// Returns whether two values are the same view of one tile: `x[i]`, said twice.
 static bool isSameView(Value a, Value b) {
   while (a != b) {
     Operation *left = a.getDefiningOp(), *right = b.getDefiningOp();

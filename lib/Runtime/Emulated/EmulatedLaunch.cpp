@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Runtime/Emulated/EmulatedLaunch.h"
 #include "Diagnostics/Codes.h"
-#include "Emulator/TensorMap.h"
+#include "Emulator/Tensor/TensorMap.h"
 #include "PTX/InstructionTable.h"
 #include "PTX/Parser.h"
 #include "Runtime/DeviceLaunch.h"

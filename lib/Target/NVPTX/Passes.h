@@ -9,6 +9,7 @@
 
 #include "Dialect/NV/NVDialect.h"
 #include "Runtime/DeviceKernel.h"
+#include "Target/NVPTX/Phases/KernelPass.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -12,34 +12,32 @@
 #ifndef PENSTOCK_TARGET_NVPTX_PIPELINEPASSES
 #define PENSTOCK_TARGET_NVPTX_PIPELINEPASSES
 
-include "mlir/Pass/PassBase.td"
+include "Target/NVPTX/KernelPass.td"
 
-def AssignRoles : Pass<"nv-assign-roles", "::mlir::func::FuncOp"> {
-  let summary = "Divide pipelined loops among warp roles";
+def AssignRoles : TileProgramPass<"nv-assign-roles", "Bound", "Bound"> {
+  let summary = "Assign statements of pipelined loops to warp roles";
   let description = [{
-    Writes `nv.role` on statements of pipelined loops that other warps than those that compute
-    should issue: `load` on copies by TMA, `mma` on products by tcgen05. `nv-write-plans` then
-    writes a loop for each role.
+    Writes `nv.role` on statements of pipelined loops that dedicated warps should issue: `load` on
+    TMA copies, `mma` on tcgen05 MMAs. `nv-write-plans` then writes a loop for each role.
 
-    A loop is divided if its schedule was inferred, it multiplies on the tensor core, and all
-    that the other roles need to know (bounds, conditions, coordinates of boxes) can be
-    computed by every warp. The others stay with one group of warps.
+    A loop is warp-specialized if its schedule was inferred, it has tensor core MMAs, and every warp
+    can compute its bounds, conditions and box coordinates. Other loops are not specialized.
 
-    Example (`--nv-assign-roles`):
+    Example (`--tile-resolve-schedules --nv-assign-roles`):
 
     ```mlir
     !T = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
     !s = memref<64x64xf16, #tile.space<shared>>
     !c = memref<64x64xf32, #tile.space<local>>
-    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, tile.target = "sm_90a", nv.tile_program, nv.threads = 128 : i64} {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %X = tile.alloc "X" : !s
       %acc = tile.alloc "acc" : !c
       scf.for %k = %c0 to %n step %c1 {
-        tile.copy %x[%c0, %k] to %X {nv.engine = "tma.load"} : !T to !s
-        tile.gemm %X, %X into %acc {nv.engine = "wgmma"} : !s, !s, !c
-      } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved, inferred>}
+        tile.copy %x[%c0, %k] to %X {nv.engine = #nv.engine<tma.load>} : !T to !s
+        tile.gemm %X, %X into %acc {nv.engine = #nv.engine<wgmma>} : !s, !s, !c
+      } {tile.schedule = #tile.schedule<num_stages = 2>}
       return
     }
     ```
@@ -48,8 +46,8 @@ def AssignRoles : Pass<"nv-assign-roles", "::mlir::func::FuncOp"> {
 
     ```mlir
     ...
-    tile.copy %arg0[%c0, %arg2] to %X {nv.engine = "tma.load", nv.role = "load"}
-    tile.gemm %X, %X into %acc {nv.engine = "wgmma"}
+    tile.copy %arg0[%c0, %arg2] to %X {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>, tile.scheduled = #tile.scheduled<stage = 0, order = 0>}
+    tile.gemm %X, %X into %acc {nv.engine = #nv.engine<wgmma>, tile.scheduled = #tile.scheduled<stage = 1, order = 1>}
     ...
     ```
 
@@ -58,15 +56,15 @@ def AssignRoles : Pass<"nv-assign-roles", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::penstock::nv::NVDialect"];
 }
 
-def TakeOverBlocks : Pass<"nv-take-over-blocks", "::mlir::func::FuncOp"> {
-  let summary = "Let blocks take over others that have not started";
+def TakeOverBlocks : TileProgramPass<"nv-take-over-blocks", "Tile", "Tile"> {
+  let summary = "Let blocks claim pending blocks (cluster launch control)";
   let description = [{
-    If `tile.grid` prefers `launch_control` and the GPU has it, what a block does becomes the body
-    of a loop: round 0 is the block itself, further rounds are blocks that it takes over. The
-    passes that follow see a persistent kernel, whose rings stay open between two rounds.
-    `nv-request-blocks` ends the loop when no block is left.
+    If `tile.grid` prefers `launch_control` and the GPU supports it, the kernel becomes the body of a
+    loop: iteration 0 is the block itself, further iterations are claimed blocks. Later passes treat
+    it as a persistent kernel, whose rings stay live across iterations. `nv-request-blocks` ends the
+    loop when no block is pending.
 
-    Example (`--nv-attach-target=architecture=sm_100a --nv-choose-threads --nv-take-over-blocks`):
+    Example (`--tile-attach-target=target=sm_100a --nv-choose-threads --nv-take-over-blocks`):
 
     ```mlir
     func.func @k(%n: index) attributes {tile.kernel} {
@@ -97,18 +95,18 @@ def TakeOverBlocks : Pass<"nv-take-over-blocks", "::mlir::func::FuncOp"> {
                            "::mlir::arith::ArithDialect"];
 }
 
-def RequestBlocks : Pass<"nv-request-blocks", "::mlir::func::FuncOp"> {
-  let summary = "Ask for blocks to take over";
+def RequestBlocks : TileProgramPass<"nv-request-blocks", "Ordered", "Ordered"> {
+  let summary = "Request pending blocks (cluster launch control)";
   let description = [{
-    Turns the loop of `nv-take-over-blocks` into one that runs as long as the hardware grants
-    blocks. One warp, of its own beside other roles, requests the next block as soon as all threads
-    have read the answer before. At the end of a round all threads await the answer. In a cluster the
-    first block requests, and the answer arrives in all blocks.
+    Makes the loop of `nv-take-over-blocks` run as long as the hardware grants blocks. One warp, a
+    dedicated one if there are other roles, requests the next block as soon as all threads have read
+    the previous answer. At the end of an iteration all threads wait for the answer. In a cluster the
+    first block sends the request, and the answer arrives in all blocks.
 
     Example (`--nv-request-blocks`):
 
     ```mlir
-    func.func @k(%n: index) attributes {tile.kernel, nv.threads = 128 : i64} {
+    func.func @k(%n: index) attributes {tile.kernel, tile.target = "sm_100a", nv.tile_program, nv.threads = 128 : i64} {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %block = tile.grid %n launch_control : index
@@ -148,33 +146,33 @@ def RequestBlocks : Pass<"nv-request-blocks", "::mlir::func::FuncOp"> {
                            "::mlir::arith::ArithDialect"];
 }
 
-def ShareCopies : Pass<"nv-share-copies", "::mlir::func::FuncOp"> {
+def ShareCopies : TileProgramPass<"nv-share-copies", "Bound", "Bound"> {
   let summary = "Divide copies among the blocks of a cluster";
   let description = [{
-    Forms the clusters that `tile.grid` prefers, if pipelined loops load boxes by TMA in a warp of
-    its own that neighbors in the grid load, too. Such copies get `nv.shared_along`, the extents
-    of the grid along which their boxes are the same. `nv-write-plans` then lets each block copy a
-    part of the rows to all of them.
+    Forms the clusters that `tile.grid` prefers, if load warps of pipelined loops load common boxes
+    in adjacent blocks of the grid. Such copies get `nv.shared_along`, the extents of the grid along
+    which their boxes are the same. `nv-write-plans` then lets each block multicast a part of the
+    rows to all blocks of the cluster.
 
-    The launch rounds the grid up to whole clusters. Blocks beyond its end load for the others: all
-    else that acts outside of a block is put under a condition. The blocks of a cluster meet
-    before they end.
+    The launch pads the grid to whole clusters. Padding blocks load for the others: the pass guards
+    all their other side effects by a condition. The blocks of a cluster synchronize before they
+    exit.
 
-    With `pair`, the right operand of the only product is divided instead: each of two blocks copies
-    half of it for itself (`nv.halved`), and the kernel becomes one of pairs (`nv.pair`). Otherwise the
-    reason is in `nv.no_pair`.
+    With `pair`, the right operand of the only MMA is divided instead: each of two blocks loads and
+    holds half of it (`halved`), and the kernel runs on CTA pairs (`nv.pair`). If that is not
+    possible, `nv.no_pair` states the reason.
 
-    All blocks of a cluster must have the same loops, with copies under the same conditions.
-    Otherwise `cluster` is removed, and the reason is in `nv.no_cluster`.
+    All blocks of a cluster must run the same loops, with copies under the same conditions.
+    Otherwise `cluster` is removed, and `nv.no_cluster` states the reason.
 
-    Example (`--nv-share-copies`): two blocks in a column of the grid load the same rows of `y`.
+    Example (`--tile-resolve-schedules --nv-share-copies`): two blocks in a column of the grid load the same rows of `y`.
 
     ```mlir
     !T = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
     !s = memref<64x64xf16, #tile.space<shared>>
     !c = memref<64x64xf32, #tile.space<local>>
     !C = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
-    func.func @k(%x: !T, %y: !T, %z: !C, %m: index, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    func.func @k(%x: !T, %y: !T, %z: !C, %m: index, %n: index) attributes {tile.kernel, tile.target = "sm_90a", nv.tile_program, nv.threads = 128 : i64} {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %bm, %bn = tile.grid %m, %n cluster [2, 1] : index, index
@@ -182,10 +180,10 @@ def ShareCopies : Pass<"nv-share-copies", "::mlir::func::FuncOp"> {
       %Y = tile.alloc "Y" : !s
       %acc = tile.alloc "acc" : !c
       scf.for %k = %c0 to %n step %c1 {
-        tile.copy %x[%bm, %k] to %X {nv.engine = "tma.load", nv.role = "load"} : !T to !s
-        tile.copy %y[%bn, %k] to %Y {nv.engine = "tma.load", nv.role = "load"} : !T to !s
-        tile.gemm %X, %Y into %acc {nv.engine = "wgmma"} : !s, !s, !c
-      } {tile.schedule = #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2], resolved, inferred>}
+        tile.copy %x[%bm, %k] to %X {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>} : !T to !s
+        tile.copy %y[%bn, %k] to %Y {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>} : !T to !s
+        tile.gemm %X, %Y into %acc {nv.engine = #nv.engine<wgmma>} : !s, !s, !c
+      } {tile.schedule = #tile.schedule<num_stages = 2>}
       tile.copy %acc to %z[%bm, %bn] : !c to !C
       return
     }
@@ -198,8 +196,8 @@ def ShareCopies : Pass<"nv-share-copies", "::mlir::func::FuncOp"> {
     %0:2 = tile.grid %arg3, %arg4 cluster [2, 1] : index, index
     %1 = arith.cmpi slt, %0#0, %arg3 : index
     ...
-    tile.copy %arg0[%0#0, %arg5] to %X {nv.engine = "tma.load", nv.role = "load"}
-    tile.copy %arg1[%0#1, %arg5] to %Y {nv.engine = "tma.load", nv.role = "load", nv.shared_along = array<i64: 0>}
+    tile.copy %arg0[%0#0, %arg5] to %X {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>, tile.scheduled = #tile.scheduled<stage = 0, order = 0>}
+    tile.copy %arg1[%0#1, %arg5] to %Y {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>, nv.shared_along = array<i64: 0>, tile.scheduled = #tile.scheduled<stage = 0, order = 1>}
     ...
     scf.if %1 {
       tile.copy %acc to %arg2[%0#0, %0#1]
@@ -213,38 +211,37 @@ def ShareCopies : Pass<"nv-share-copies", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::scf::SCFDialect"];
 }
 
-def WritePlans : Pass<"nv-write-plans", "::mlir::func::FuncOp"> {
-  let summary = "Write pipelined loops with their engines and all synchronization";
+def WritePlans : TileProgramPass<"nv-write-plans", "Bound", "Pipelined"> {
+  let summary = "Expand pipelined loops with engines and all synchronization";
   let description = [{
-    The plan of each pipelined loop (docs/contributing/plans.md) is derived from its schedule and its
-    engines, verified, and written out: buffers get their slots, copies and products stay
+    Derives the plan of each pipelined loop (docs/contributing/plans.md) from its schedule and its
+    engines, verifies it, and expands the loop: buffers get their slots, copies and MMAs stay
     in flight across iterations, and each point of the plan becomes an `nv` operation.
     The loop becomes a prologue and a main loop, in which statements of the last stage run
-    unconditionally. The text of the plan is kept on the main loop (`nv.plan`). Tiles that
-    nothing accesses after a loop are deallocated there. Products
-    outside of pipelined loops are written with a wait.
+    unconditionally. The text of the plan is kept on the main loop (`nv.plan`). Tiles without
+    accesses after a loop are deallocated there. MMAs outside of pipelined loops get a wait.
 
-    Roles of a loop inside of a loop over tiles do not meet between two of its runs if that
-    is verified (test/Target/NVPTX/open-rings.mlir).
+    Roles of a loop inside of a loop over tiles do not synchronize between two of its runs if the
+    plan is verified for that (test/Target/NVPTX/open-rings.mlir).
 
     Runs after `tile-resolve-schedules`, `nv-bind-engines` and `nv-place-accumulators`.
 
-    Example (`--nv-write-plans`): the copy of the next iteration is in flight while a tile
+    Example (`--tile-resolve-schedules --nv-write-plans`): the copy of the next iteration is in flight while a tile
     is reduced. The prologue is left out here.
 
     ```mlir
     !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
     !s = memref<32x32xf32, #tile.space<shared>>
     !l = memref<32xf32, #tile.space<local>>
-    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, tile.target = "sm_100a", nv.tile_program, nv.threads = 128 : i64} {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %X = tile.alloc "X" : !s
       %sum = tile.alloc "sum" : !l
       scf.for %k = %c0 to %n step %c1 {
-        tile.copy %x[%c0, %k] to %X {nv.engine = "cp.async"} : !T to !s
+        tile.copy %x[%c0, %k] to %X {nv.engine = #nv.engine<cp.async>} : !T to !s
         tile.reduce sum %X along 1 into %sum accumulate : !s, !l
-      } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+      } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
       return
     }
     ```
@@ -274,28 +271,28 @@ def WritePlans : Pass<"nv-write-plans", "::mlir::func::FuncOp"> {
                            "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
-def AddTiles : Pass<"nv-add-tiles", "::mlir::func::FuncOp"> {
-  let summary = "Add tiles to tensors by TMA";
+def AddTiles : TileProgramPass<"nv-add-tiles", "Ordered", "Ordered"> {
+  let summary = "Add tiles to tensors with TMA reductions";
   let description = [{
     A `tile.parallel` body that adds a shared tile to a tensor, element by element, becomes
-    `nv.tma.store` with `combine "add"`: one instruction for a box instead of one for each element.
-    The body may only leave out elements outside of the tensor, which TMA clips by itself, and it may
-    not use old values. All accesses to the tensor must be such additions, and launches must
-    guarantee rows that TMA takes: threads and TMA take different paths to memory. Bodies that stay
-    have the reason as an attribute, which `penstock explain` prints.
+    `nv.tma.store` with `combine "add"`: one instruction per box instead of one per element. The body
+    may only exclude out-of-bounds elements, which TMA clips, and must not use old values. All
+    accesses to the tensor must be such additions, because threads and TMA use different paths to
+    memory, and launches must guarantee 16-byte-aligned rows. If a body is not replaced, an attribute
+    states the reason, which `penstock explain` prints.
 
     The threads that wrote the tile execute a proxy fence and a barrier before one of them issues the
-    addition. Where a loop writes and adds a tile in each iteration, that thread waits for the last
-    addition to have read the tile before the next iteration overwrites it, and after the loop.
-    A tile that is not written again is awaited at the end, any other at once. Barriers that a plan has at these points are used. Runs after
-    `nv-execute-in-order`.
+    addition. If a loop writes and adds a tile in each iteration, that thread waits until the last
+    addition has read the tile, before the next iteration overwrites it and after the loop. For a
+    tile that is not written again, it waits at the end; for all others, immediately. Existing
+    barriers of a plan at these points are reused. Runs after `nv-execute-in-order`.
 
     Example (`--nv-add-tiles`):
 
     ```mlir
     !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
     !s = memref<64x32xf32, #tile.space<shared>>
-    func.func @k(%C: !T {tile.access = "inout"}) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.architecture = "sm_90a", nv.threads = 128 : i64} {
+    func.func @k(%C: !T {tile.access = "inout"}) attributes {tile.kernel, nv.tile_program, nv.aligned_rows, tile.target = "sm_90a", nv.threads = 128 : i64} {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %M = memref.dim %C, %c0 : !T
@@ -335,13 +332,13 @@ def AddTiles : Pass<"nv-add-tiles", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::arith::ArithDialect"];
 }
 
-def StageStores : Pass<"nv-stage-stores", "::mlir::func::FuncOp"> {
-  let summary = "Store results of the tensor core through shared memory, by TMA";
+def StageStores : TileProgramPass<"nv-stage-stores", "Ordered", "Ordered"> {
+  let summary = "Store accumulators through shared memory with TMA";
   let description = [{
-    A copy of a product's accumulator to a tensor becomes a copy to a shared tile and a store by
-    TMA, where launches guarantee rows that TMA takes and the shared tile fits beside those
-    that are still in use. An accumulator in tensor memory that is only stored is read and stored by columns,
-    so that few registers hold it. Results that are stored one after the other are awaited once.
+    A copy of an MMA accumulator to a tensor becomes a copy to a shared tile and a TMA store, if
+    launches guarantee 16-byte-aligned rows and the shared tile fits beside the live ones. An
+    accumulator in tensor memory that is only stored is read and stored by columns, to limit register
+    use. Consecutive stores share a wait.
     Runs after `nv-execute-in-order`.
 
     Example (`--nv-stage-stores`):
@@ -350,7 +347,7 @@ def StageStores : Pass<"nv-stage-stores", "::mlir::func::FuncOp"> {
     !T = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
     !s = memref<64x64xf16, #tile.space<shared>>
     !c = memref<64x64xf32, #tile.space<local>>
-    func.func @k(%C: !T) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.architecture = "sm_90a", nv.threads = 128 : i64} {
+    func.func @k(%C: !T) attributes {tile.kernel, nv.tile_program, nv.aligned_rows, tile.target = "sm_90a", nv.threads = 128 : i64} {
       %c0 = arith.constant 0 : index
       %true = arith.constant true
       %A = tile.alloc "A" : !s
@@ -383,13 +380,13 @@ def StageStores : Pass<"nv-stage-stores", "::mlir::func::FuncOp"> {
                            "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
-def ExecuteInOrder : Pass<"nv-execute-in-order", "::mlir::func::FuncOp"> {
+def ExecuteInOrder : TileProgramPass<"nv-execute-in-order", "Pipelined", "Ordered"> {
   let summary = "Let all threads of a block execute a tile program in order";
   let description = [{
-    Asynchronous operations that no engine executes complete at once, waits and
-    schedules are dropped, and named statements are inlined; those that a plan orders
-    (`nv.planned`) leave their operations a common number (`nv.group`). Kernels that state their
-    threads are left alone. Runs after `nv-write-plans`.
+    Asynchronous operations without an engine complete immediately, waits and schedules are
+    removed, and named statements are inlined. Operations of a statement that a plan orders
+    (`nv.planned`) get a common number (`nv.group`). Explicit kernels do not change. Runs after
+    `nv-write-plans`.
 
     Example (`--nv-choose-threads --nv-execute-in-order`):
 
@@ -397,7 +394,7 @@ def ExecuteInOrder : Pass<"nv-execute-in-order", "::mlir::func::FuncOp"> {
     !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
     !s = memref<32x32xf32, #tile.space<shared>>
     !l = memref<32xf32, #tile.space<local>>
-    func.func @k(%x: !T, %n: index) attributes {tile.kernel} {
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, tile.target = "sm_100a"} {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %X = tile.alloc "X" : !s
@@ -417,7 +414,7 @@ def ExecuteInOrder : Pass<"nv-execute-in-order", "::mlir::func::FuncOp"> {
     !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
     !s = memref<32x32xf32, #tile.space<shared>>
     !l = memref<32xf32, #tile.space<local>>
-    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, tile.target = "sm_100a", nv.tile_program, nv.threads = 128 : i64} {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %X = tile.alloc "X" : !s

@@ -12,20 +12,19 @@
 #ifndef PENSTOCK_TARGET_NVPTX_THREADPASSES
 #define PENSTOCK_TARGET_NVPTX_THREADPASSES
 
-include "mlir/Pass/PassBase.td"
+include "Target/NVPTX/KernelPass.td"
 
-def AssignLayouts : Pass<"nv-assign-layouts", "::mlir::func::FuncOp"> {
-  let summary = "Choose which thread holds which element of each local tile";
+def AssignLayouts : KernelPass<"nv-assign-layouts", "Ordered", "Ordered"> {
+  let summary = "Choose the register layout of each local tile";
   let description = [{
-    Instructions dictate the layouts of accumulators and of tensor memory; tiles
-    that are used together follow them, the uses in the innermost loops first, and
-    the rest is distributed so that memory accesses coalesce. A vector lies as a
-    slice of the tiles that it is broadcast to or reduced from. Each layout is
-    written to its `tile.alloc` as `nv.layout`. Where an operation needs another
-    layout, a `tile.copy` into a tile that has it is inserted. Tiles whose elements
-    are addressed at run time, transposed or sliced move to shared memory.
-
-    Refuses tiles that take more registers than a thread has (PS1603).
+    Instructions dictate the layouts of accumulators and of tensor memory. Tiles
+    that are used with them follow, uses in the innermost loops first. All others
+    are distributed so that memory accesses coalesce. A vector has a slice of the
+    layout of the tiles that it is broadcast to or reduced from. Each layout is
+    written to its `tile.alloc` as `nv.layout`. If an operation needs another
+    layout, the pass inserts a `tile.copy` into a tile with that layout. Tiles that
+    are indexed at run time, transposed or sliced move to shared memory. Tiles that
+    take more registers than a thread has are an error (PS1603).
 
     Example (`--nv-assign-layouts`): eight threads reduce a row, so that each sum has
     eight copies.
@@ -34,7 +33,7 @@ def AssignLayouts : Pass<"nv-assign-layouts", "::mlir::func::FuncOp"> {
     !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
     !s = memref<32x32xf32, #tile.space<shared>>
     !l = memref<32xf32, #tile.space<local>>
-    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, tile.target = "sm_100a", nv.tile_program, nv.threads = 128 : i64} {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %X = tile.alloc "X" : !s
@@ -53,11 +52,11 @@ def AssignLayouts : Pass<"nv-assign-layouts", "::mlir::func::FuncOp"> {
     !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
     !s = memref<32x32xf32, #tile.space<shared>>
     !l = memref<32xf32, #tile.space<local>>
-    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, tile.target = "sm_100a", nv.tile_program, nv.threads = 128 : i64} {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %X = tile.alloc "X" : !s
-      %sum = tile.alloc "sum" {nv.layout = "32 threads [8:copies 16:0*1] registers [2:0*16]"} : !l
+      %sum = tile.alloc "sum" {nv.layout = #nv.layout<"32 threads [8:copies 16:0*1] registers [2:0*16]">} : !l
       scf.for %k = %c0 to %n step %c1 {
         tile.copy %x[%c0, %k] to %X : !T to !s
         tile.reduce sum %X along 1 into %sum accumulate : !s, !l
@@ -71,19 +70,19 @@ def AssignLayouts : Pass<"nv-assign-layouts", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::penstock::nv::NVDialect"];
 }
 
-def PlanMemory : Pass<"nv-plan-memory", "::mlir::func::FuncOp"> {
-  let summary = "Place tiles in shared memory";
+def PlanMemory : KernelPass<"nv-plan-memory", "Ordered", "Ordered"> {
+  let summary = "Assign offsets in shared memory";
   let description = [{
-    Writes `nv.offset` on each shared tile. Tiles lie side by side, but for those that are
-    used only after others have been deallocated, which `nv-write-plans` does with the tiles of
-    a loop: they take the same memory, and threads meet in between.
+    Writes `nv.offset` on each shared tile. A tile that is only used after others have been
+    deallocated reuses their memory, with a synchronization in between; `nv-write-plans`
+    deallocates the tiles of a loop. All other tiles have disjoint memory.
 
-    Example (`--nv-plan-memory`): `Y` takes the memory of `X`.
+    Example (`--nv-plan-memory`): `Y` reuses the memory of `X`.
 
     ```mlir
     !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
     !s = memref<32x32xf32, #tile.space<shared>>
-    func.func @k(%x: !T, %y: !T) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    func.func @k(%x: !T, %y: !T) attributes {tile.kernel, tile.target = "sm_100a", nv.tile_program, nv.threads = 128 : i64} {
       %c0 = arith.constant 0 : index
       %X = tile.alloc "X" : !s
       %Y = tile.alloc "Y" : !s
@@ -112,16 +111,15 @@ def PlanMemory : Pass<"nv-plan-memory", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::penstock::nv::NVDialect"];
 }
 
-def InsertSyncs : Pass<"nv-insert-syncs", "::mlir::func::FuncOp"> {
+def InsertSyncs : TileProgramPass<"nv-insert-syncs", "Ordered", "Placed"> {
   let summary = "Insert barriers between conflicting accesses of a block's threads";
   let description = [{
-    In a kernel that all threads execute in order (`nv.in_order`), an `nv.sync` is
-    inserted in front of each operation that reads memory written since the last
-    barrier, or writes memory read or written since then. What the end of a loop's
-    body leaves behind meets the beginning of the next iteration. Barriers that others
-    make redundant are left out again, those of loops first. Statements of a pipelined
-    loop (`nv.planned`) are ordered by its plan; operations that were one statement
-    (`nv.group`) are not, among each other.
+    In a kernel that all threads execute in order (`nv.tile_program`), an `nv.sync` is
+    inserted before each operation that reads memory written since the last barrier,
+    or writes memory read or written since then. Conflicts are also tracked across the
+    loop back edge. Redundant barriers are then removed, starting with those inside
+    loops. The plan of a pipelined loop orders its statements (`nv.planned`), but not
+    the operations of one statement (`nv.group`) among each other.
 
     Example (`--nv-insert-syncs`):
 
@@ -129,7 +127,7 @@ def InsertSyncs : Pass<"nv-insert-syncs", "::mlir::func::FuncOp"> {
     !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
     !s = memref<32x32xf32, #tile.space<shared>>
     !l = memref<32xf32, #tile.space<local>>
-    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, tile.target = "sm_100a", nv.tile_program, nv.threads = 128 : i64} {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %X = tile.alloc "X" : !s
@@ -148,7 +146,7 @@ def InsertSyncs : Pass<"nv-insert-syncs", "::mlir::func::FuncOp"> {
     !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
     !s = memref<32x32xf32, #tile.space<shared>>
     !l = memref<32xf32, #tile.space<local>>
-    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, tile.target = "sm_100a", nv.tile_program, nv.threads = 128 : i64} {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %X = tile.alloc "X" : !s
@@ -183,8 +181,8 @@ def CheckBarriers : Pass<"nv-check-barriers", "::mlir::func::FuncOp"> {
     reaches its limit (PS1233). If the steps form rings, the event graph proves the
     result for every trip count.
 
-    A kernel whose use of barriers depends on data, or that has too many steps, is
-    left to the emulator, with a warning (PS1617). The IR is not changed.
+    If the use of barriers depends on data, or a kernel has too many steps, the pass
+    only warns (PS1617); the emulator checks such kernels. The IR does not change.
 
     Example (`--nv-check-barriers`): the tile has 8192 bytes.
 
@@ -222,7 +220,7 @@ def CheckBarriers : Pass<"nv-check-barriers", "::mlir::func::FuncOp"> {
   ];
 }
 
-def AdvanceSlots : Pass<"nv-advance-slots", "::mlir::func::FuncOp"> {
+def AdvanceSlots : KernelPass<"nv-advance-slots", "Placed", "Placed"> {
   let summary = "Advance ring slots without a division";
   let description = [{
     `slot = (slot + 1) % stages` advances a slot; the division is expensive in short
@@ -233,7 +231,7 @@ def AdvanceSlots : Pass<"nv-advance-slots", "::mlir::func::FuncOp"> {
 
     ```mlir
     !v = memref<i32, #tile.space<local>>
-    func.func @k(%n: index) attributes {tile.kernel, nv.threads = 32 : i64} {
+    func.func @k(%n: index) attributes {tile.kernel, tile.target = "sm_100a", nv.threads = 32 : i64} {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %zero = arith.constant 0 : i32
@@ -255,7 +253,7 @@ def AdvanceSlots : Pass<"nv-advance-slots", "::mlir::func::FuncOp"> {
 
     ```mlir
     !v = memref<i32, #tile.space<local>>
-    func.func @k(%n: index) attributes {tile.kernel, nv.threads = 32 : i64} {
+    func.func @k(%n: index) attributes {tile.kernel, tile.target = "sm_100a", nv.threads = 32 : i64} {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %zero = arith.constant 0 : i32
@@ -279,25 +277,24 @@ def AdvanceSlots : Pass<"nv-advance-slots", "::mlir::func::FuncOp"> {
   }];
 }
 
-def NarrowMasks : Pass<"nv-narrow-masks", "::mlir::func::FuncOp"> {
+def NarrowMasks : KernelPass<"nv-narrow-masks", "Placed", "Placed"> {
   let summary = "Compare coordinates of elements in 32 bits";
   let description = [{
-    Indices have 64 bits, which GPUs compare with two instructions for each element. A
-    comparison in a `tile.map` is rewritten so that one side has coordinates of the element
-    only, which are small, and the other side is computed once in front of the map: in 32 bits
-    if bounds show that these hold it, else limited to one step beyond the tile. A move hides the
-    limits from LLVM, which would compare 64 bits again. Applies if bounds of all terms exclude
-    that sums wrap around.
+    Indices have 64 bits, which GPUs compare with two instructions for each element. The pass
+    rewrites a comparison in a `tile.map` so that one side only has coordinates of the element,
+    which are small, and the other side is computed once before the map: in 32 bits if its value
+    range fits, otherwise clamped to one step beyond the tile. A move hides the clamp from LLVM,
+    which would compare 64 bits again. Applies if the ranges of all terms exclude overflow.
 
-    Where rows are whole vectors (`nv.aligned_rows`), neighbors in one vector of a row are inside
-    together: a thread compares the first of them. `nv.coordinates` tells the lowering what the
-    side with coordinates is, so that it compares each element with a constant.
+    If rows consist of whole vectors (`nv.aligned_rows`), all elements of a vector have the same
+    result, and a thread compares the first one. `nv.coordinates` describes the side with
+    coordinates to the lowering, which then compares each element with a constant.
 
     Example (`--nv-narrow-masks --canonicalize`): columns from `%n` on.
 
     ```mlir
     !t = memref<64xi1, #tile.space<local>>
-    func.func @k(%x: memref<?xf32>, %t: !t) attributes {tile.kernel} {
+    func.func @k(%x: memref<?xf32>, %t: !t) attributes {tile.kernel, tile.target = "sm_100a"} {
       %c0 = arith.constant 0 : index
       %n = memref.dim %x, %c0 : memref<?xf32>
       tile.map %t dims [] {
@@ -327,26 +324,26 @@ def NarrowMasks : Pass<"nv-narrow-masks", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
-def SkipIdentities : Pass<"nv-skip-identities", "::mlir::func::FuncOp"> {
-  let summary = "Leave out maps in loops that would change nothing";
+def SkipIdentities : KernelPass<"nv-skip-identities", "Placed", "Placed"> {
+  let summary = "Skip maps in loops that change nothing";
   let description = [{
     Two maps of attention change nothing in most iterations:
 
-    - a mask, `where(col < n, S, x)`, in all but the last tiles. It is left out where the
-      comparison holds for the coordinates at the end of the tile;
-    - the scaling of a sum in TMEM by powers of the difference of maxima, which is 1 where no row
-      has a new one. A warp leaves it out, with the load and the store of the sum, where all of
-      its factors are 1. The others scale 32 columns of a thread's row at a time, and load the next
-      ones meanwhile.
+    - a mask, `where(col < n, S, x)`, in all but the last tiles. It is skipped if the comparison is
+      true for the last coordinates of the tile;
+    - the rescaling of an accumulator in TMEM by powers of the difference of maxima, which is 1 if no
+      row has a new maximum. If all factors of a warp are 1, the warp skips it, including the load
+      and the store of the accumulator. Other warps scale 32 columns of a thread's row at a time, and
+      load the next columns meanwhile.
 
-    Kernels with wgmma stay as they are: where branches meet, LLVM copies registers, which products
-    in flight may own.
+    Kernels with wgmma do not change: at the join of branches, LLVM copies registers, which MMAs in
+    flight may own.
 
     Example (`--nv-narrow-masks --nv-skip-identities --canonicalize`): the mask of a loop.
 
     ```mlir
     !t = memref<64xf32, #tile.space<local>>
-    func.func @k(%x: memref<?xf32>, %t: !t) attributes {tile.kernel} {
+    func.func @k(%x: memref<?xf32>, %t: !t) attributes {tile.kernel, tile.target = "sm_90a"} {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %c4 = arith.constant 4 : index
@@ -384,10 +381,10 @@ def LowerThreads : Pass<"nv-lower-threads", "::mlir::ModuleOp"> {
   let summary = "Lower explicit kernels to the code of one thread";
   let description = [{
     Allocates tiles and barriers in shared memory, TMEM and registers, and replaces
-    the operations of `nv` and `tile` by PTX instructions and scalar code. The kernel
-    is left with one parameter that holds all of its arguments and tensor maps; its
-    layout, the sizes of block and shared memory and the grid become the attribute
-    `nv.launch` of the module. Runs after `tile-lower-launch`.
+    the operations of `nv` and `tile` with PTX instructions and scalar code. The kernel
+    then has one parameter with all arguments and tensor maps; its layout, the sizes of
+    block and shared memory and the grid become the module attribute `nv.launch`. Runs
+    after `tile-lower-launch`.
 
     Errors are: tiles that do not fit in the target's memories (PS1603), tiles in
     registers whose uses need different layouts (PS1606) and operations that explicit
@@ -397,7 +394,7 @@ def LowerThreads : Pass<"nv-lower-threads", "::mlir::ModuleOp"> {
     barrier, a sync of the block is barrier 0.
 
     ```mlir
-    func.func @k() attributes {tile.kernel, nv.threads = 64 : i64} {
+    func.func @k() attributes {tile.kernel, tile.target = "sm_100a", nv.threads = 64 : i64} {
       nv.warps 0, 1 {
         nv.sync
       }
@@ -421,10 +418,6 @@ def LowerThreads : Pass<"nv-lower-threads", "::mlir::ModuleOp"> {
 
     Tests: test/Target/NVPTX/lower-threads.mlir
   }];
-  let options = [
-    Option<"architecture", "architecture", "std::string", "\"sm_100a\"",
-           "sm_90a or sm_100a">
-  ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
                            "::mlir::arith::ArithDialect"];
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Target/X86/ExpandExponentials.h"
 #include "Target/X86/Passes.h"
-#include "Transforms/KernelAbi.h"
+#include "Transforms/Launch/KernelAbi.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -50,7 +50,7 @@ struct LowerToLLVM : penstock::impl::LowerToLLVMBase<LowerToLLVM> {
     markPointers();
   }
 
-  /// What has to be simpler before it can be converted operation by operation.
+  /// Simplifies operations that the conversion does not support.
   LogicalResult prepare() {
     RewritePatternSet patterns(&getContext());
     populateExponentialPatterns(patterns, /*scales=*/vectorBits == 512);

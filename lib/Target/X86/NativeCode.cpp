@@ -58,8 +58,8 @@ std::unique_ptr<llvm::TargetMachine> machineOf(const NativeCpu &cpu, bool optimi
   return std::move(*machine);
 }
 
-/// What loops over tiles gain from, and no more: LLVM's own O2 gives the same
-/// code for them and takes more than twice as long.
+/// Passes that improve loops over tiles. LLVM's O2 generates the same code for them and takes more
+/// than twice as long.
 constexpr const char *pipeline =
     "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
     "loop-mssa(loop-rotate,licm<allowspeculation>),loop-vectorize,"

@@ -41,7 +41,7 @@ public:
   using Entry = void (*)(void *slots);
   Entry lookup(llvm::StringRef name);
 
-  /// What the code was made of, as text.
+  /// Returns the LLVM IR of the code, as text.
   std::string llvmIR() const;
   std::string assembly() const;
   const NativeObject &object() const { return source; }

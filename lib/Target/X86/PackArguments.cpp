@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Target/X86/Passes.h"
-#include "Transforms/KernelAbi.h"
+#include "Transforms/Launch/KernelAbi.h"
 
 namespace penstock {
 #define GEN_PASS_DEF_PACKARGUMENTS

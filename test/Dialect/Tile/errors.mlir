@@ -152,7 +152,7 @@ func.func @misplaced() attributes {tile.kernel, tile.schedule = #tile.schedule<n
 
 // -----
 
-// expected-error @+1 {{expected `num_stages`, `stage`, `order`, `async_stages`, `async_producers`, `async_producer_groups`, `solver_seconds`, `resolved` or `inferred`}}
+// expected-error @+1 {{expected `num_stages`, `stage`, `order`, `async_stages`, `async_producers`, `async_producer_groups` or `solver_seconds`}}
 #s = #tile.schedule<depth = 3>
 
 // -----

@@ -23,7 +23,7 @@
 // CHECK-NEXT: nv.tma.wait_group 0 read
 // CHECK-NEXT: return
 // CHECK-NOT: tile.atomic
-func.func @loop(%C: !T {tile.access = "inout"}, %n: index) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.architecture = "sm_90a", nv.threads = 128 : i64} {
+func.func @loop(%C: !T {tile.access = "inout"}, %n: index) attributes {tile.kernel, nv.tile_program, nv.aligned_rows, tile.target = "sm_90a", nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
@@ -83,7 +83,7 @@ func.func @loop(%C: !T {tile.access = "inout"}, %n: index) attributes {tile.kern
 // CHECK-NEXT: tile.print
 // CHECK-NEXT: nv.tma.wait_group 0 read
 // CHECK-NEXT: return
-func.func @twice(%A: !T {tile.access = "in"}, %C: !T {tile.access = "inout"}) attributes {tile.kernel, tile.signature = "A[M,N] -> C[M,N]", nv.in_order, nv.aligned_rows, nv.architecture = "sm_100a", nv.threads = 128 : i64} {
+func.func @twice(%A: !T {tile.access = "in"}, %C: !T {tile.access = "inout"}) attributes {tile.kernel, tile.signature = "A[M,N] -> C[M,N]", nv.tile_program, nv.aligned_rows, tile.target = "sm_100a", nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c8 = arith.constant 8 : index
@@ -138,7 +138,7 @@ func.func @twice(%A: !T {tile.access = "in"}, %C: !T {tile.access = "inout"}) at
 // CHECK: added_by_threads = "the value is not an element of a shared tile"
 // CHECK: added_by_threads = "the old value is used"
 // CHECK: added_by_threads = "{{.*}}is also accessed in other ways, which additions by TMA are not ordered with"
-func.func @reasons(%A: !T {tile.access = "inout", tile.name = "A"}, %B: !T {tile.access = "inout", tile.name = "B"}, %given: index, %some: i1) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.architecture = "sm_90a", nv.threads = 128 : i64} {
+func.func @reasons(%A: !T {tile.access = "inout", tile.name = "A"}, %B: !T {tile.access = "inout", tile.name = "B"}, %given: index, %some: i1) attributes {tile.kernel, nv.tile_program, nv.aligned_rows, tile.target = "sm_90a", nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %M = memref.dim %A, %c0 : !T
@@ -230,7 +230,7 @@ func.func @reasons(%A: !T {tile.access = "inout", tile.name = "A"}, %B: !T {tile
 // CHECK-LABEL: func.func @illegal
 // CHECK: added_by_threads = "TMA does not combine elements of `S` (8x16 f64, shared) by \22add\22"
 // CHECK: added_by_threads = "the rows of `U` (8x2 f32, shared) are not multiples of 16 bytes"
-func.func @illegal(%A: !T {tile.access = "inout"}, %B: !U {tile.access = "inout"}) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.architecture = "sm_90a", nv.threads = 128 : i64} {
+func.func @illegal(%A: !T {tile.access = "inout"}, %B: !U {tile.access = "inout"}) attributes {tile.kernel, nv.tile_program, nv.aligned_rows, tile.target = "sm_90a", nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %M = memref.dim %A, %c0 : !T
@@ -273,7 +273,7 @@ func.func @illegal(%A: !T {tile.access = "inout"}, %B: !U {tile.access = "inout"
 
 // CHECK-LABEL: func.func @plain
 // CHECK: tile.atomic
-func.func @plain(%C: !T {tile.access = "inout"}) attributes {tile.kernel, nv.in_order, nv.architecture = "sm_90a", nv.threads = 128 : i64} {
+func.func @plain(%C: !T {tile.access = "inout"}) attributes {tile.kernel, nv.tile_program, tile.target = "sm_90a", nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %M = memref.dim %C, %c0 : !T

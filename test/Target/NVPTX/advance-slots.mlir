@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --nv-advance-slots | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --nv-advance-slots | FileCheck %s
 
 #l = #tile.space<local>
 

@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --nv-assign-spaces --nv-assign-layouts --split-input-file | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --nv-assign-spaces --nv-assign-layouts --split-input-file | FileCheck %s
 
 #s = #tile.space<shared>
 #l = #tile.space<local>
@@ -7,9 +7,9 @@
 // sums lie with the rows they are of, a copy in each of the eight.
 
 // CHECK-LABEL: func.func @reduced
-// CHECK: tile.alloc "t" {nv.layout = "32x32 threads [8:1*4 16:0*1] registers [4:1*1 2:0*16]"}
-// CHECK: tile.alloc "sum" {nv.layout = "32 threads [8:copies 16:0*1] registers [2:0*16]"}
-func.func @reduced() attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+// CHECK: tile.alloc "t" {nv.layout = #nv.layout<"32x32 threads [8:1*4 16:0*1] registers [4:1*1 2:0*16]">}
+// CHECK: tile.alloc "sum" {nv.layout = #nv.layout<"32 threads [8:copies 16:0*1] registers [2:0*16]">}
+func.func @reduced() attributes {nv.tile_program, nv.threads = 128, tile.kernel} {
   %t = tile.alloc "t" : memref<32x32xf32, #l>
   %sum = tile.alloc "sum" : memref<32xf32, #l>
   %zero = arith.constant 0.0 : f32
@@ -28,14 +28,14 @@ func.func @reduced() attributes {nv.in_order, nv.threads = 128, tile.kernel} {
 // columns once, where a copy is converted.
 
 // CHECK-LABEL: func.func @epilogue
-// CHECK: tile.alloc "acc" {nv.layout = "64x16 threads [4:1*2 8:0*1 4:0*16] registers [2:1*1 2:0*8 2:1*8]"}
-// CHECK: %[[V:.*]] = tile.alloc "v" {nv.layout = "64 threads [4:copies 8:0*1 4:0*16] registers [2:0*8]"}
-// CHECK-NEXT: %[[W:.*]] = tile.alloc "v" {nv.layout = "64 threads [4:0*2 32:copies] registers [2:0*1 8:0*8]"}
+// CHECK: tile.alloc "acc" {nv.layout = #nv.layout<"64x16 threads [4:1*2 8:0*1 4:0*16] registers [2:1*1 2:0*8 2:1*8]">}
+// CHECK: %[[V:.*]] = tile.alloc "v" {nv.layout = #nv.layout<"64 threads [4:copies 8:0*1 4:0*16] registers [2:0*8]">}
+// CHECK-NEXT: %[[W:.*]] = tile.alloc "v" {nv.layout = #nv.layout<"64 threads [4:0*2 32:copies] registers [2:0*1 8:0*8]">}
 // CHECK: tile.gemm
 // CHECK: tile.map %acc ins(%acc, %[[V]])
 // CHECK: tile.copy %[[V]] to %[[W]]
 // CHECK-NEXT: tile.map %wide ins(%[[W]]) dims
-func.func @epilogue(%n: index) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+func.func @epilogue(%n: index) attributes {nv.tile_program, nv.threads = 128, tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %A = tile.alloc "A" : memref<64x16xf16, #s>
@@ -70,7 +70,7 @@ func.func @epilogue(%n: index) attributes {nv.in_order, nv.threads = 128, tile.k
 // CHECK-LABEL: func.func @sliced
 // CHECK: tile.alloc "t" : memref<4x64xf32, #tile.space<shared>>
 // CHECK: memref.subview {{.*}} : memref<4x64xf32, #tile.space<shared>> to memref<4x32xf32, strided<[64, 1], offset: 32>, #tile.space<shared>>
-func.func @sliced() attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+func.func @sliced() attributes {nv.tile_program, nv.threads = 128, tile.kernel} {
   %t = tile.alloc "t" : memref<4x64xf32, #l>
   %zero = arith.constant 0.0 : f32
   %half = memref.subview %t[0, 32] [4, 32] [1, 1] : memref<4x64xf32, #l> to memref<4x32xf32, strided<[64, 1], offset: 32>, #l>
@@ -93,7 +93,7 @@ func.func @sliced() attributes {nv.in_order, nv.threads = 128, tile.kernel} {
 // CHECK-NEXT: tile.copy %[[ACC]] to %[[COPY]]
 // CHECK-NEXT: tile.parallel
 // CHECK: tile.load %[[COPY]]
-func.func @elements(%C: memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+func.func @elements(%C: memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>) attributes {nv.tile_program, nv.threads = 128, tile.kernel} {
   %A = tile.alloc "A" : memref<16x16xf16, #s>
   %B = tile.alloc "B" : memref<16x8xf16, #s>
   %acc = tile.alloc "acc" : memref<16x8xf32, #l>

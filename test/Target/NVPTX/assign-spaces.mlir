@@ -1,5 +1,5 @@
-// RUN: penstock-opt %s --nv-attach-target=architecture=sm_90a --nv-choose-threads --nv-assign-spaces --split-input-file | FileCheck %s --check-prefixes=CHECK,HOPPER
-// RUN: penstock-opt %s --nv-attach-target=architecture=sm_100a --nv-choose-threads --nv-assign-spaces --split-input-file | FileCheck %s --check-prefixes=CHECK,BLACKWELL
+// RUN: penstock-opt %s --tile-attach-target=target=sm_90a --nv-choose-threads --nv-assign-spaces --split-input-file | FileCheck %s --check-prefixes=CHECK,HOPPER
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --nv-choose-threads --nv-assign-spaces --split-input-file | FileCheck %s --check-prefixes=CHECK,BLACKWELL
 
 // The left operand of wgmma stays in registers if threads compute it.
 

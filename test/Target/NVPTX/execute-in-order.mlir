@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --nv-choose-threads --nv-execute-in-order --split-input-file | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --nv-choose-threads --nv-execute-in-order --split-input-file | FileCheck %s
 
 // A pipelined loop without its schedule, waits and names; one group of four warps.
 
@@ -6,7 +6,7 @@
 #g = #tile.space<global>
 
 // CHECK-LABEL: func.func @sums
-// CHECK-SAME: nv.in_order, nv.threads = 128
+// CHECK-SAME: nv.threads = 128 : i64, nv.tile_program
 // CHECK: scf.for
 // CHECK-NEXT: tile.copy %{{.*}} to %X :
 // CHECK-NEXT: tile.reduce sum
@@ -44,7 +44,7 @@ func.func @large() attributes {tile.kernel} {
 // A kernel that has threads already is left alone.
 
 // CHECK-LABEL: func.func @explicit
-// CHECK-NOT: nv.in_order
+// CHECK-NOT: nv.tile_program
 // CHECK-SAME: nv.threads = 64
 func.func @explicit() attributes {nv.threads = 64, tile.kernel} {
   return

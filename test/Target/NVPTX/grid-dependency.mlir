@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --split-input-file --tile-resolve-schedules "--nv-attach-target=architecture=sm_90a aligned-rows=true" --nv-choose-threads=architecture=sm_90a --nv-assign-spaces --nv-bind-engines=architecture=sm_90a --nv-place-accumulators --nv-assign-roles --nv-write-plans --nv-execute-in-order | FileCheck %s --check-prefix=ROLES
+// RUN: penstock-opt %s --split-input-file --tile-attach-target=target=sm_90a --nv-start-kernel=aligned-rows=true --tile-resolve-schedules --nv-choose-threads --nv-assign-spaces --nv-bind-engines --nv-place-accumulators --nv-assign-roles --nv-write-plans --nv-execute-in-order | FileCheck %s --check-prefix=ROLES
 // RUN: penstock-opt %s --split-input-file --penstock-gpu=target=sm_90a | FileCheck %s --check-prefixes=PTX,HOPPER
 // RUN: penstock-opt %s --split-input-file --penstock-gpu=target=sm_100a | FileCheck %s --check-prefix=PTX
 // RUN: penstock-opt %s --split-input-file --penstock-gpu=target=sm_80 | FileCheck %s --check-prefix=AMPERE

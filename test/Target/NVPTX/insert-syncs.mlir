@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --nv-insert-syncs --split-input-file | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --nv-insert-syncs --split-input-file | FileCheck %s
 
 #s = #tile.space<shared>
 #g = #tile.space<global>
@@ -13,7 +13,7 @@
 // CHECK-NEXT: nv.sync
 // CHECK-NEXT: tile.copy %X to
 // CHECK-NEXT: }
-func.func @loop(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %y: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+func.func @loop(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %y: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index) attributes {nv.tile_program, nv.threads = 128, tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %X = tile.alloc "X" : memref<32x32xf32, #s>
@@ -42,7 +42,7 @@ func.func @loop(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %y: memref<?x?xf32, st
 // CHECK-NEXT: tile.copy %Q to
 // CHECK-NEXT: tile.fill %Z
 // CHECK-NEXT: }
-func.func @one_for_both(%y: memref<?x?xf32, strided<[?, 1]>, #g>, %z: memref<?x?xf32, strided<[?, 1]>, #g>, %q: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+func.func @one_for_both(%y: memref<?x?xf32, strided<[?, 1]>, #g>, %z: memref<?x?xf32, strided<[?, 1]>, #g>, %q: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index) attributes {nv.tile_program, nv.threads = 128, tile.kernel} {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
   %zero = arith.constant 0.0 : f32
@@ -79,7 +79,7 @@ func.func @one_for_both(%y: memref<?x?xf32, strided<[?, 1]>, #g>, %z: memref<?x?
 // CHECK-NEXT: nv.sync
 // CHECK-NEXT: tile.copy %X to
 // CHECK-NEXT: return
-func.func @branch(%y: memref<?x?xf32, strided<[?, 1]>, #g>, %z: memref<?x?xf32, strided<[?, 1]>, #g>, %w: memref<?x?xf32, strided<[?, 1]>, #g>, %c: i1) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+func.func @branch(%y: memref<?x?xf32, strided<[?, 1]>, #g>, %z: memref<?x?xf32, strided<[?, 1]>, #g>, %w: memref<?x?xf32, strided<[?, 1]>, #g>, %c: i1) attributes {nv.tile_program, nv.threads = 128, tile.kernel} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %X = tile.alloc "X" : memref<32x32xf32, #s>
@@ -109,7 +109,7 @@ func.func @branch(%y: memref<?x?xf32, strided<[?, 1]>, #g>, %z: memref<?x?xf32, 
 // CHECK: tile.store %{{.*}}, %arg1
 // CHECK-NEXT: nv.sync
 // CHECK-NEXT: tile.load %arg2
-func.func @atomics(%h: memref<?xi32, strided<[1]>, #g>, %p: memref<?xi32, strided<[1]>, #g> {tile.overlaps}, %q: memref<?xi32, strided<[1]>, #g> {tile.overlaps}) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+func.func @atomics(%h: memref<?xi32, strided<[1]>, #g>, %p: memref<?xi32, strided<[1]>, #g> {tile.overlaps}, %q: memref<?xi32, strided<[1]>, #g> {tile.overlaps}) attributes {nv.tile_program, nv.threads = 128, tile.kernel} {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1 : i32
   %a = tile.atomic add %one, %h[%c0] : i32, memref<?xi32, strided<[1]>, #g> -> i32
@@ -141,7 +141,7 @@ func.func @atomics(%h: memref<?xi32, strided<[1]>, #g>, %p: memref<?xi32, stride
 // CHECK-NEXT: %[[OLD:.*]] = tile.atomic add %{{.*}}, %arg1
 // CHECK-NEXT: nv.sync
 // CHECK-NEXT: tile.atomic add %[[OLD]], %arg1
-func.func @ordered_atomics(%h: memref<?xi32, strided<[1]>, #g>, %p: memref<?xi32, strided<[1]>, #g>) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+func.func @ordered_atomics(%h: memref<?xi32, strided<[1]>, #g>, %p: memref<?xi32, strided<[1]>, #g>) attributes {nv.tile_program, nv.threads = 128, tile.kernel} {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1 : i32
   %a = tile.atomic max %one, %h[%c0] : i32, memref<?xi32, strided<[1]>, #g> -> i32
@@ -169,7 +169,7 @@ func.func @ordered_atomics(%h: memref<?xi32, strided<[1]>, #g>, %p: memref<?xi32
 // CHECK: tile.copy %{{.*}} to %arg0
 // CHECK: nv.sync
 // CHECK-NEXT: tile.copy %{{.*}} to %arg1
-func.func @each_once(%y: memref<?x?xf32, strided<[?, 1]>, #g>, %z: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+func.func @each_once(%y: memref<?x?xf32, strided<[?, 1]>, #g>, %z: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index) attributes {nv.tile_program, nv.threads = 128, tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c31 = arith.constant 31 : index
@@ -198,7 +198,7 @@ func.func @each_once(%y: memref<?x?xf32, strided<[?, 1]>, #g>, %z: memref<?x?xf3
 // CHECK-NEXT: tile.copy %{{.*}} to %arg0
 // CHECK-NEXT: tile.copy %{{.*}} to %arg1
 // CHECK-NOT: nv.sync
-func.func @again(%y: memref<?x?xf32, strided<[?, 1]>, #g>, %z: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+func.func @again(%y: memref<?x?xf32, strided<[?, 1]>, #g>, %z: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index) attributes {nv.tile_program, nv.threads = 128, tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index
@@ -231,7 +231,7 @@ func.func @again(%y: memref<?x?xf32, strided<[?, 1]>, #g>, %z: memref<?x?xf32, s
 // CHECK-NEXT: {{^ *}}}
 // CHECK-NEXT: nv.sync
 // CHECK-NEXT: tile.copy %X to %L
-func.func @groups(%n: index) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+func.func @groups(%n: index) attributes {nv.tile_program, nv.threads = 128, tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0.0 : f32
@@ -263,7 +263,7 @@ func.func @groups(%n: index) attributes {nv.in_order, nv.threads = 128, tile.ker
 // CHECK-NEXT: {{^ *}}}
 // CHECK-NEXT: nv.sync
 // CHECK-NEXT: tile.copy %X to %L
-func.func @condition(%c: i1) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+func.func @condition(%c: i1) attributes {nv.tile_program, nv.threads = 128, tile.kernel} {
   %zero = arith.constant 0.0 : f32
   %X = tile.alloc "X" : memref<32x32xf32, #s>
   %L = tile.alloc "L" : memref<32x32xf32, #l>
@@ -296,7 +296,7 @@ func.func @condition(%c: i1) attributes {nv.in_order, nv.threads = 128, tile.ker
 // CHECK-NEXT: tile.copy %X to %L
 // CHECK-NEXT: tile.copy %L to
 // CHECK-NOT: nv.sync
-func.func @taken_over(%y: !T, %n: i1, %m: index) attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+func.func @taken_over(%y: !T, %n: i1, %m: index) attributes {nv.tile_program, nv.threads = 128, tile.kernel} {
   %zero = arith.constant 0.0 : f32
   %X = tile.alloc "X" : memref<32x32xf32, #s>
   %L = tile.alloc "L" : memref<32x32xf32, #l>
@@ -323,7 +323,7 @@ func.func @taken_over(%y: !T, %n: i1, %m: index) attributes {nv.in_order, nv.thr
 // CHECK: nv.tcgen05.wait_load
 // CHECK-NEXT: nv.sync
 // CHECK-NEXT: nv.tcgen05.dealloc
-func.func @freed() attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+func.func @freed() attributes {nv.tile_program, nv.threads = 128, tile.kernel} {
   %acc = nv.tcgen05.alloc "acc" : memref<128x64xf32, #t>
   %L = tile.alloc "L" : memref<128x64xf32, #l>
   nv.tcgen05.load %acc to %L : memref<128x64xf32, #t>, memref<128x64xf32, #l>
@@ -337,7 +337,7 @@ func.func @freed() attributes {nv.in_order, nv.threads = 128, tile.kernel} {
 // CHECK-NEXT: nv.sync
 // CHECK-NOT: nv.sync
 // CHECK: return
-func.func @met() attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+func.func @met() attributes {nv.tile_program, nv.threads = 128, tile.kernel} {
   %acc = nv.tcgen05.alloc "acc" : memref<128x64xf32, #t>
   %L = tile.alloc "L" : memref<128x64xf32, #l>
   nv.tcgen05.load %acc to %L : memref<128x64xf32, #t>, memref<128x64xf32, #l>
@@ -353,7 +353,7 @@ func.func @met() attributes {nv.in_order, nv.threads = 128, tile.kernel} {
 // CHECK: nv.sync
 // CHECK-NEXT: nv.tcgen05.dealloc %other
 // CHECK-NEXT: nv.tcgen05.dealloc %acc
-func.func @freed_together() attributes {nv.in_order, nv.threads = 128, tile.kernel} {
+func.func @freed_together() attributes {nv.tile_program, nv.threads = 128, tile.kernel} {
   %acc = nv.tcgen05.alloc "acc" : memref<128x64xf32, #t>
   %other = nv.tcgen05.alloc "other" : memref<128x64xf32, #t>
   %L = tile.alloc "L" : memref<128x64xf32, #l>
@@ -372,13 +372,13 @@ func.func @freed_together() attributes {nv.in_order, nv.threads = 128, tile.kern
 // CHECK: }
 // CHECK-NEXT: nv.sync
 // CHECK-NEXT: nv.tcgen05.dealloc
-func.func @freed_after_role() attributes {nv.in_order, nv.threads = 256, tile.kernel} {
+func.func @freed_after_role() attributes {nv.tile_program, nv.threads = 256, tile.kernel} {
   %acc = nv.tcgen05.alloc "acc" : memref<128x64xf32, #t>
   %L = tile.alloc "L" : memref<128x64xf32, #l>
   nv.warps 4, 4 {
     nv.tcgen05.load %acc to %L : memref<128x64xf32, #t>, memref<128x64xf32, #l>
     nv.tcgen05.wait_load
-  } {nv.role = "scale"}
+  } {nv.role = #nv.role<scale>}
   nv.warps 0, 4 {
     nv.sync
   }

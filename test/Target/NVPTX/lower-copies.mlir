@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads=architecture=sm_90a | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_90a --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads | FileCheck %s
 
 // Copies with hints for the cache, stores that add, and smaller pieces by threads.
 

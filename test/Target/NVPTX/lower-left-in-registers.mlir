@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads=architecture=sm_90a | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_90a --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads | FileCheck %s
 
 // A left operand in registers: four of them for each instruction, and only B can be
 // transposed.

@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --split-input-file --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads=architecture=sm_90a | FileCheck %s
+// RUN: penstock-opt %s --split-input-file --tile-attach-target=target=sm_90a --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads | FileCheck %s
 
 // Threads read shared tiles element by element, and the first of neighbors in a row with the alignment
 // of all, so that LLVM loads them at once.
@@ -13,7 +13,7 @@
 // CHECK: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> f16
 // CHECK: llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr<3> -> f16
 // CHECK: llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> f16
-func.func @sum(%y: !T) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @sum(%y: !T) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f16
   %X = tile.alloc "X" : memref<64x64xf16, #s>
@@ -35,7 +35,7 @@ func.func @sum(%y: !T) attributes {tile.kernel, nv.in_order, nv.threads = 128 : 
 // CHECK: llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> f16
 // CHECK: llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr<3> -> f16
 // CHECK: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> f16
-func.func @map(%y: !T) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @map(%y: !T) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f16
   %X = tile.alloc "X" : memref<64x64xf16, #s>

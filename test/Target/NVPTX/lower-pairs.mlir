@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s -split-input-file --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads=architecture=sm_100a | FileCheck %s
+// RUN: penstock-opt %s -split-input-file --tile-attach-target=target=sm_100a --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads | FileCheck %s
 
 // Two elements at a time, where one instruction of Blackwell computes both.
 

@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads=architecture=sm_100a --split-input-file | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads --split-input-file | FileCheck %s
 
 // Products with scales. A 128 x 4 block of scales is 512 bytes of shared memory, and 4 columns of
 // tensor memory. Bits 4 and 29 of the instruction descriptor count the bytes of a word of scales;

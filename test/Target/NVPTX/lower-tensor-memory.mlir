@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --split-input-file --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads=architecture=sm_100a | FileCheck %s
+// RUN: penstock-opt %s --split-input-file --tile-attach-target=target=sm_100a --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads | FileCheck %s
 
 #t = #tile.space<tensor>
 
@@ -14,7 +14,7 @@
 // CHECK: arith.addi %[[BASE]], %c416_i32
 // CHECK: tcgen05.dealloc{{.*}} %[[BASE]], %{{.*}} :
 // CHECK-NOT: tcgen05.dealloc
-func.func @together() attributes {tile.kernel, nv.in_order, nv.threads = 256 : i64} {
+func.func @together() attributes {tile.kernel, nv.tile_program, nv.threads = 256 : i64} {
   %sums = nv.tcgen05.alloc "sums" : memref<256x128xf32, #t>
   %scores = nv.tcgen05.alloc "scores" : memref<256x80xf32, #t>
   %weights = nv.tcgen05.alloc "weights" : memref<256x80xf16, #t>
@@ -38,7 +38,7 @@ func.func @together() attributes {tile.kernel, nv.in_order, nv.threads = 256 : i
 // CHECK: tcgen05.alloc{{.*}}, %[[FEW]] :
 // CHECK: tcgen05.dealloc{{.*}}, %[[FEW]] :
 // CHECK: tcgen05.dealloc{{.*}}, %[[MANY]] :
-func.func @apart() attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @apart() attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %few = nv.tcgen05.alloc "few" : memref<128x64xf32, #t>
   %many = nv.tcgen05.alloc "many" : memref<128x80xf32, #t>
   nv.sync

@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads=architecture=sm_100a | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads | FileCheck %s
 
 // Of an accumulator with 64 rows, each warp reaches 16, four registers for eight columns.
 // 48 columns are 24 registers: 16 and 8.

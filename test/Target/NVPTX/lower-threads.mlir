@@ -1,5 +1,5 @@
-// RUN: penstock-opt %s --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads=architecture=sm_100a | FileCheck %s
-// RUN: penstock-opt %s --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads=architecture=sm_100a --canonicalize --nv-lower-to-llvm | FileCheck %s --check-prefix=LLVM
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads --canonicalize --nv-lower-to-llvm | FileCheck %s --check-prefix=LLVM
 
 // One warp loads a tile by TMA and multiplies it with itself; all threads take
 // the result to registers.

@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --nv-narrow-masks --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --nv-narrow-masks --canonicalize --cse --split-input-file | FileCheck %s
 
 #g = #tile.space<global>
 #l = #tile.space<local>
@@ -83,14 +83,14 @@ func.func @unbounded(%n: index) attributes {tile.kernel} {
 // CHECK: %[[J:.*]] = arith.index_cast %{{.*}} : index to i32
 // CHECK: %[[FIRST:.*]] = arith.andi %[[J]], %c-8_i32 : i32
 // CHECK: arith.cmpi slt, %[[FIRST]], %{{.*}} {nv.coordinates = array<i64: 0, 1, 8>} : i32
-func.func @vectors(%x: memref<?x?xf16, strided<[?, 1]>, #g>, %n: i32) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.threads = 128 : i64} {
+func.func @vectors(%x: memref<?x?xf16, strided<[?, 1]>, #g>, %n: i32) attributes {tile.kernel, nv.tile_program, nv.aligned_rows, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
   %i = arith.index_cast %n : i32 to index
   %n0 = arith.muli %i, %c64 : index
-  %S = tile.alloc "S" {nv.layout = "16x64 threads [8:1*8 16:0*1] registers [8:1*1]"} : memref<16x64xf16, #l>
-  %M = tile.alloc "M" {nv.layout = "16x64 threads [8:1*8 16:0*1] registers [8:1*1]"} : memref<16x64xi1, #l>
+  %S = tile.alloc "S" {nv.layout = #nv.layout<"16x64 threads [8:1*8 16:0*1] registers [8:1*1]">} : memref<16x64xf16, #l>
+  %M = tile.alloc "M" {nv.layout = #nv.layout<"16x64 threads [8:1*8 16:0*1] registers [8:1*1]">} : memref<16x64xi1, #l>
   %N = memref.dim %x, %c1 : memref<?x?xf16, strided<[?, 1]>, #g>
   tile.copy %x[%c0, %n0] to %S : memref<?x?xf16, strided<[?, 1]>, #g> to memref<16x64xf16, #l>
   tile.map %M dims [] {
@@ -113,12 +113,12 @@ func.func @vectors(%x: memref<?x?xf16, strided<[?, 1]>, #g>, %n: i32) attributes
 // CHECK-LABEL: func.func @anywhere
 // CHECK-NOT: nv.row_bytes
 // CHECK-NOT: arith.andi
-func.func @anywhere(%x: memref<?x?xf16, strided<[?, 1]>, #g>, %n: i32) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.threads = 128 : i64} {
+func.func @anywhere(%x: memref<?x?xf16, strided<[?, 1]>, #g>, %n: i32) attributes {tile.kernel, nv.tile_program, nv.aligned_rows, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %n0 = arith.index_cast %n : i32 to index
-  %S = tile.alloc "S" {nv.layout = "16x64 threads [8:1*8 16:0*1] registers [8:1*1]"} : memref<16x64xf16, #l>
-  %K = tile.alloc "K" {nv.layout = "16x64 threads [8:1*8 16:0*1] registers [8:1*1]"} : memref<16x64xi1, #l>
+  %S = tile.alloc "S" {nv.layout = #nv.layout<"16x64 threads [8:1*8 16:0*1] registers [8:1*1]">} : memref<16x64xf16, #l>
+  %K = tile.alloc "K" {nv.layout = #nv.layout<"16x64 threads [8:1*8 16:0*1] registers [8:1*1]">} : memref<16x64xi1, #l>
   %N = memref.dim %x, %c1 : memref<?x?xf16, strided<[?, 1]>, #g>
   %M = memref.dim %x, %c0 : memref<?x?xf16, strided<[?, 1]>, #g>
   tile.copy %x[%c0, %c0] to %S : memref<?x?xf16, strided<[?, 1]>, #g> to memref<16x64xf16, #l>

@@ -1,5 +1,5 @@
-// RUN: penstock-opt %s --tile-resolve-schedules "--nv-attach-target=architecture=sm_100a aligned-rows=true" --nv-choose-threads=architecture=sm_100a --nv-assign-spaces --nv-bind-engines=architecture=sm_100a --nv-place-accumulators --nv-assign-roles --nv-write-plans | FileCheck %s --check-prefixes=CHECK,BLACKWELL
-// RUN: penstock-opt %s --tile-resolve-schedules "--nv-attach-target=architecture=sm_90a aligned-rows=true" --nv-choose-threads=architecture=sm_90a --nv-assign-spaces --nv-bind-engines=architecture=sm_90a --nv-place-accumulators --nv-assign-roles --nv-write-plans | FileCheck %s --check-prefixes=CHECK,HOPPER
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --nv-start-kernel=aligned-rows=true --tile-resolve-schedules --nv-choose-threads --nv-assign-spaces --nv-bind-engines --nv-place-accumulators --nv-assign-roles --nv-write-plans | FileCheck %s --check-prefixes=CHECK,BLACKWELL
+// RUN: penstock-opt %s --tile-attach-target=target=sm_90a --nv-start-kernel=aligned-rows=true --tile-resolve-schedules --nv-choose-threads --nv-assign-spaces --nv-bind-engines --nv-place-accumulators --nv-assign-roles --nv-write-plans | FileCheck %s --check-prefixes=CHECK,HOPPER
 
 // A block computes several tiles. Roles do not meet between two of them.
 

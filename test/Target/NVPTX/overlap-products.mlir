@@ -11,13 +11,16 @@
 !v = memref<128xf32, #tile.space<local>>
 
 // CHECK-LABEL: func.func @two
-// CHECK: tile.gemm {{.*}} overwrite
+// CHECK: tile.copy {{.*}}tile.scheduled = #tile.scheduled<stage = 0, order = 0>
+// CHECK: tile.gemm {{.*}} overwrite {{.*}}tile.scheduled = #tile.scheduled<stage = 1, order = 1>
 // CHECK-NOT: tile.statement
-// CHECK: tile.reduce max
-// CHECK-NEXT: tile.reduce sum
-// CHECK: tile.schedule = #tile.schedule<stage = [0, 1, 2, 2, 1, 2], order = [0, 1, 2, 3, 4, 5], resolved, inferred>
-func.func @two(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64,
-                                              nv.architecture = "sm_100a"} {
+// CHECK: tile.reduce max {{.*}}tile.scheduled = #tile.scheduled<stage = 2, order = 2>
+// CHECK-NEXT: tile.reduce sum {{.*}}tile.scheduled = #tile.scheduled<stage = 2, order = 3>
+// CHECK: tile.copy {{.*}}tile.scheduled = #tile.scheduled<stage = 1, order = 4>
+// CHECK: tile.gemm {{.*}}tile.scheduled = #tile.scheduled<stage = 2, order = 5>
+// CHECK: tile.schedule = #tile.schedule<num_stages = 2>
+func.func @two(%x: !T, %n: index) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64,
+                                              tile.target = "sm_100a"} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %X = tile.alloc "X" : !s
@@ -27,17 +30,17 @@ func.func @two(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threa
   %top = tile.alloc "top" : !v
   %sum = tile.alloc "sum" : !v
   scf.for %k = %c0 to %n step %c1 {
-    tile.copy %x[%k, %c0] to %X {nv.engine = "tma.load"} : !T to !s
+    tile.copy %x[%k, %c0] to %X {nv.engine = #nv.engine<tma.load>, tile.scheduled = #tile.scheduled<stage = 0, order = 0>} : !T to !s
     %Xt = memref.transpose %X (i, j) -> (j, i) : !s to !t
-    tile.gemm %X, %Xt into %S overwrite {nv.engine = "tcgen05.mma"} : !s, !t, !c
+    tile.gemm %X, %Xt into %S overwrite {nv.engine = #nv.engine<tcgen05.mma>, tile.scheduled = #tile.scheduled<stage = 1, order = 1>} : !s, !t, !c
     tile.statement "softmax" {
       tile.reduce max %S along 1 into %top accumulate : !c, !v
       tile.reduce sum %S along 1 into %sum accumulate : !c, !v
-    }
-    tile.copy %x[%k, %c0] to %Y {nv.engine = "tma.load"} : !T to !s
+    } {tile.scheduled = #tile.scheduled<stage = 1, order = 2>}
+    tile.copy %x[%k, %c0] to %Y {nv.engine = #nv.engine<tma.load>, tile.scheduled = #tile.scheduled<stage = 0, order = 3>} : !T to !s
     %Yt = memref.transpose %Y (i, j) -> (j, i) : !s to !t
-    tile.gemm %Y, %Yt into %O {nv.engine = "tcgen05.mma"} : !s, !t, !c
-  } {tile.schedule = #tile.schedule<stage = [0, 1, 1, 0, 1], order = [0, 1, 2, 3, 4], resolved, inferred>}
+    tile.gemm %Y, %Yt into %O {nv.engine = #nv.engine<tcgen05.mma>, tile.scheduled = #tile.scheduled<stage = 1, order = 4>} : !s, !t, !c
+  } {tile.schedule = #tile.schedule<num_stages = 2>}
   return
 }
 
@@ -52,9 +55,13 @@ func.func @two(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threa
 !v = memref<128xf32, #tile.space<local>>
 
 // CHECK-LABEL: func.func @stated
-// CHECK: tile.schedule = #tile.schedule<stage = [0, 1, 1, 0, 1], order = [0, 1, 2, 3, 4], resolved>
-func.func @stated(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64,
-                                                 nv.architecture = "sm_100a"} {
+// CHECK: tile.scheduled = #tile.scheduled<stage = 0, order = 0>
+// CHECK: tile.scheduled = #tile.scheduled<stage = 1, order = 1>
+// CHECK: tile.scheduled = #tile.scheduled<stage = 1, order = 2>
+// CHECK: tile.scheduled = #tile.scheduled<stage = 0, order = 3>
+// CHECK: tile.scheduled = #tile.scheduled<stage = 1, order = 4>
+func.func @stated(%x: !T, %n: index) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64,
+                                                 tile.target = "sm_100a"} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %X = tile.alloc "X" : !s
@@ -63,14 +70,14 @@ func.func @stated(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.th
   %O = tile.alloc "O" : !c
   %sum = tile.alloc "sum" : !v
   scf.for %k = %c0 to %n step %c1 {
-    tile.copy %x[%k, %c0] to %X {nv.engine = "tma.load"} : !T to !s
+    tile.copy %x[%k, %c0] to %X {nv.engine = #nv.engine<tma.load>, tile.scheduled = #tile.scheduled<stage = 0, order = 0>} : !T to !s
     %Xt = memref.transpose %X (i, j) -> (j, i) : !s to !t
-    tile.gemm %X, %Xt into %S overwrite {nv.engine = "tcgen05.mma"} : !s, !t, !c
-    tile.reduce sum %S along 1 into %sum accumulate : !c, !v
-    tile.copy %x[%k, %c0] to %Y {nv.engine = "tma.load"} : !T to !s
+    tile.gemm %X, %Xt into %S overwrite {nv.engine = #nv.engine<tcgen05.mma>, tile.scheduled = #tile.scheduled<stage = 1, order = 1>} : !s, !t, !c
+    tile.reduce sum %S along 1 into %sum accumulate {tile.scheduled = #tile.scheduled<stage = 1, order = 2>} : !c, !v
+    tile.copy %x[%k, %c0] to %Y {nv.engine = #nv.engine<tma.load>, tile.scheduled = #tile.scheduled<stage = 0, order = 3>} : !T to !s
     %Yt = memref.transpose %Y (i, j) -> (j, i) : !s to !t
-    tile.gemm %Y, %Yt into %O {nv.engine = "tcgen05.mma"} : !s, !t, !c
-  } {tile.schedule = #tile.schedule<stage = [0, 1, 1, 0, 1], order = [0, 1, 2, 3, 4], resolved>}
+    tile.gemm %Y, %Yt into %O {nv.engine = #nv.engine<tcgen05.mma>, tile.scheduled = #tile.scheduled<stage = 1, order = 4>} : !s, !t, !c
+  } {tile.schedule = #tile.schedule<stage = [0, 1, 1, 0, 1], order = [0, 1, 2, 3, 4]>}
   return
 }
 
@@ -88,10 +95,13 @@ func.func @stated(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.th
 // CHECK-LABEL: func.func @trailing
 // CHECK: %[[NEXT:.*]] = tile.alloc "P"
 // CHECK: %[[P:.*]] = tile.alloc "P"
+// CHECK: tile.copy {{.*}}tile.scheduled = #tile.scheduled<stage = 0, order = 0>
+// CHECK: tile.gemm {{.*}}tile.scheduled = #tile.scheduled<stage = 1, order = 1>
 // CHECK: tile.map %[[NEXT]]
-// CHECK: tile.copy %[[NEXT]] to %[[P]]
-// CHECK-NEXT: tile.gemm %[[P]],
-// CHECK: tile.schedule = #tile.schedule<stage = [0, 1, 1, 1, 1, 2], order = [0, 1, 4, 3, 5, 2], resolved, inferred>
+// CHECK: tile.scheduled = #tile.scheduled<stage = 1, order = 4>
+// CHECK: tile.copy {{.*}}tile.scheduled = #tile.scheduled<stage = 1, order = 3>
+// CHECK: tile.copy %[[NEXT]] to %[[P]] {{.*}}tile.scheduled = #tile.scheduled<stage = 1, order = 5>
+// CHECK-NEXT: tile.gemm %[[P]], {{.*}}tile.scheduled = #tile.scheduled<stage = 2, order = 2>
 
 // No branch lies around products: the first step and the last one are written apart. A group
 // that would be empty there is neither closed nor counted, and scores are released as soon as
@@ -118,8 +128,8 @@ func.func @stated(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.th
 // WRITTEN:     nv.wgmma.mma {{.*}} into %O
 // WRITTEN-NEXT: nv.wgmma.commit_group
 // WRITTEN-NEXT: nv.wgmma.wait_group 0
-func.func @trailing(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64,
-                                                   nv.architecture = "sm_90a"} {
+func.func @trailing(%x: !T, %n: index) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64,
+                                                   tile.target = "sm_90a"} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %X = tile.alloc "X" : !s
@@ -128,17 +138,17 @@ func.func @trailing(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.
   %P = tile.alloc "P" : !p
   %O = tile.alloc "O" : !c
   scf.for %k = %c0 to %n step %c1 {
-    tile.copy %x[%k, %c0] to %X {nv.engine = "tma.load"} : !T to !s
+    tile.copy %x[%k, %c0] to %X {nv.engine = #nv.engine<tma.load>, tile.scheduled = #tile.scheduled<stage = 0, order = 0>} : !T to !s
     %Xt = memref.transpose %X (i, j) -> (j, i) : !s to !t
-    tile.gemm %X, %Xt into %S overwrite {nv.engine = "wgmma"} : !s, !t, !c
+    tile.gemm %X, %Xt into %S overwrite {nv.engine = #nv.engine<wgmma>, tile.scheduled = #tile.scheduled<stage = 1, order = 1>} : !s, !t, !c
     tile.map %P ins(%S) dims [[0, 1]] {
     ^bb0(%value: f32):
       %half = arith.truncf %value : f32 to f16
       tile.yield %half : f16
-    } : !p ins(!c)
-    tile.copy %x[%k, %c0] to %Y {nv.engine = "tma.load"} : !T to !s
+    } {tile.scheduled = #tile.scheduled<stage = 1, order = 2>} : !p ins(!c)
+    tile.copy %x[%k, %c0] to %Y {nv.engine = #nv.engine<tma.load>, tile.scheduled = #tile.scheduled<stage = 0, order = 3>} : !T to !s
     %Yt = memref.transpose %Y (i, j) -> (j, i) : !s to !t
-    tile.gemm %P, %Yt into %O {nv.engine = "wgmma"} : !p, !t, !c
-  } {tile.schedule = #tile.schedule<stage = [0, 1, 1, 0, 1], order = [0, 1, 2, 3, 4], resolved, inferred>}
+    tile.gemm %P, %Yt into %O {nv.engine = #nv.engine<wgmma>, tile.scheduled = #tile.scheduled<stage = 1, order = 4>} : !p, !t, !c
+  } {tile.schedule = #tile.schedule<num_stages = 2>}
   return
 }

@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --nv-pad-operands --nv-attach-target=architecture=sm_100a --nv-choose-threads=architecture=sm_100a --nv-bind-engines=architecture=sm_100a -verify-diagnostics
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --nv-start-kernel=aligned-rows=true --nv-pad-operands --nv-choose-threads --nv-bind-engines -verify-diagnostics
 
 // nv-pad-operands has chosen TMA for the copy, whose tensors have at most 5 dimensions.
 

@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --nv-pad-operands --canonicalize --split-input-file | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --nv-pad-operands --canonicalize --split-input-file | FileCheck %s
 
 // 128 values of 6 bits are 96 bytes of the tensor, but 128 of the tile. The offset of the copy counts
 // values then: (k + 1) * 96 bytes are (k + 1) * 128 of them.
@@ -15,7 +15,7 @@
 // CHECK-DAG: tile.alloc "As" : memref<128x128xi8
 // CHECK: %[[NEXT:.*]] = arith.addi %{{.*}}, %c1
 // CHECK: %[[AT:.*]] = arith.muli %[[NEXT]], %[[C]]
-// CHECK: tile.copy %arg0[%c0, %[[AT]]] to %As {nv.padding = 5 : i32}
+// CHECK: tile.copy %arg0[%c0, %[[AT]]] to %As padding padded_f6e2m3
 // CHECK: tile.gemm {{.*}} packing_a padded_f6e2m3 :
 func.func @padded(%A: !A {tile.packed = "f6e2m3_packed"}, %n: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
@@ -212,7 +212,7 @@ func.func @written(%A: !A {tile.packed = "f6e2m3_packed"}, %n: index) attributes
 !s = memref<1x1x32x16xf8E8M0FNU, #tile.space<shared>>
 !d = memref<128x128xf32, #tile.space<local>>
 // CHECK-LABEL: func.func @four_bits(
-// CHECK: tile.copy {{.*}} {nv.padding = 4 : i32}
+// CHECK: tile.copy {{.*}} padding padded_f4e2m1
 // CHECK: tile.gemm {{.*}} packing_a padded_f4e2m1 :
 func.func @four_bits(%A: !A, %n: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index

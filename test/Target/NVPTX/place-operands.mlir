@@ -11,12 +11,11 @@
 // CHECK: %[[CELLS:.*]] = nv.tcgen05.alloc "P" : memref<128x64xf16, #tile.space<tensor>>
 // CHECK: %[[P:.*]] = tile.alloc "P" : memref<128x64xf16, #tile.space<local>>
 // CHECK: scf.for
-// CHECK-NEXT: tile.fill %[[P]]
-// CHECK-NEXT: tile.copy %[[P]] to %[[CELLS]] {nv.engine = "tcgen05.st"}
-// CHECK-NEXT: tile.reduce sum %[[P]]
-// CHECK-NEXT: tile.gemm %[[CELLS]], %{{.*}} {nv.engine = "tcgen05.mma"}
-// CHECK: stage = [1, 1, 1, 2], order = [1, 2, 3, 0], resolved
-func.func @computed(%n: index, %one: f16) attributes {tile.kernel, nv.architecture = "sm_100a", nv.in_order, nv.threads = 128 : i64} {
+// CHECK-NEXT: tile.fill %[[P]]{{.*}}tile.scheduled = #tile.scheduled<stage = 1, order = 1>
+// CHECK-NEXT: tile.copy %[[P]] to %[[CELLS]] {nv.engine = #nv.engine<tcgen05.st>, tile.scheduled = #tile.scheduled<stage = 1, order = 2>}
+// CHECK-NEXT: tile.reduce sum %[[P]]{{.*}}tile.scheduled = #tile.scheduled<stage = 1, order = 3>
+// CHECK-NEXT: tile.gemm %[[CELLS]], %{{.*}} {nv.engine = #nv.engine<tcgen05.mma>, tile.scheduled = #tile.scheduled<stage = 2, order = 0>}
+func.func @computed(%n: index, %one: f16) attributes {tile.kernel, tile.target = "sm_100a", nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %P = tile.alloc "P" : !s
@@ -24,10 +23,10 @@ func.func @computed(%n: index, %one: f16) attributes {tile.kernel, nv.architectu
   %B = tile.alloc "B" : !b
   %acc = nv.tcgen05.alloc "acc" : !t
   scf.for %k = %c0 to %n step %c1 {
-    tile.fill %P, %one : !s, f16
-    tile.reduce sum %P along 1 into %sum : !s, memref<128xf16, #tile.space<local>>
-    tile.gemm %P, %B into %acc {nv.engine = "tcgen05.mma"} : !s, !b, !t
-  } {tile.schedule = #tile.schedule<stage = [1, 1, 2], order = [1, 2, 0], resolved>}
+    tile.fill %P, %one {tile.scheduled = #tile.scheduled<stage = 1, order = 1>} : !s, f16
+    tile.reduce sum %P along 1 into %sum {tile.scheduled = #tile.scheduled<stage = 1, order = 2>} : !s, memref<128xf16, #tile.space<local>>
+    tile.gemm %P, %B into %acc {nv.engine = #nv.engine<tcgen05.mma>, tile.scheduled = #tile.scheduled<stage = 2, order = 0>} : !s, !b, !t
+  } {tile.schedule = #tile.schedule<stage = [1, 1, 2], order = [1, 2, 0]>}
   return
 }
 
@@ -47,7 +46,7 @@ func.func @computed(%n: index, %one: f16) attributes {tile.kernel, nv.architectu
 // CHECK-COUNT-3: nv.tcgen05.alloc
 // CHECK-NOT: nv.tcgen05.alloc
 // CHECK-NOT: tcgen05.st
-func.func @others(%x: !g {tile.access = "in"}, %one: f16) attributes {tile.kernel, nv.architecture = "sm_100a", nv.in_order, nv.threads = 128 : i64} {
+func.func @others(%x: !g {tile.access = "in"}, %one: f16) attributes {tile.kernel, tile.target = "sm_100a", nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %indexed = tile.alloc "indexed" : !s
   %copied = tile.alloc "copied" : !s
@@ -61,9 +60,9 @@ func.func @others(%x: !g {tile.access = "in"}, %one: f16) attributes {tile.kerne
   tile.fill %right, %one : !b, f16
   tile.fill %few, %one : !h, f16
   tile.copy %x[%c0, %c0] to %copied : !g to !s
-  tile.gemm %indexed, %right into %acc {nv.engine = "tcgen05.mma"} : !s, !b, !t
-  tile.gemm %copied, %right into %acc2 {nv.engine = "tcgen05.mma"} : !s, !b, !t
-  tile.gemm %few, %right into %acc3 {nv.engine = "tcgen05.mma"} : !h, !b, !u
+  tile.gemm %indexed, %right into %acc {nv.engine = #nv.engine<tcgen05.mma>} : !s, !b, !t
+  tile.gemm %copied, %right into %acc2 {nv.engine = #nv.engine<tcgen05.mma>} : !s, !b, !t
+  tile.gemm %few, %right into %acc3 {nv.engine = #nv.engine<tcgen05.mma>} : !h, !b, !u
   return
 }
 
@@ -83,7 +82,7 @@ func.func @others(%x: !g {tile.access = "in"}, %one: f16) attributes {tile.kerne
 // CHECK-NEXT: tile.gemm %{{.*}} : memref<128x256xf16, #tile.space<tensor>>
 // CHECK-NEXT: tile.gemm %{{.*}} : memref<128x256xf16, #tile.space<tensor>>
 // CHECK-NEXT: tile.gemm %{{.*}} : memref<128x256xf16, #tile.space<shared>>
-func.func @room(%one: f16) attributes {tile.kernel, nv.architecture = "sm_100a", nv.in_order, nv.threads = 128 : i64} {
+func.func @room(%one: f16) attributes {tile.kernel, tile.target = "sm_100a", nv.tile_program, nv.threads = 128 : i64} {
   %first = tile.alloc "first" : !s
   %second = tile.alloc "second" : !s
   %third = tile.alloc "third" : !s
@@ -94,9 +93,9 @@ func.func @room(%one: f16) attributes {tile.kernel, nv.architecture = "sm_100a",
   tile.fill %second, %one : !s, f16
   tile.fill %third, %one : !s, f16
   tile.fill %fourth, %one : !s, f16
-  tile.gemm %first, %B into %acc overwrite {nv.engine = "tcgen05.mma"} : !s, !b, !t
-  tile.gemm %second, %B into %acc {nv.engine = "tcgen05.mma"} : !s, !b, !t
-  tile.gemm %third, %B into %acc {nv.engine = "tcgen05.mma"} : !s, !b, !t
-  tile.gemm %fourth, %B into %acc {nv.engine = "tcgen05.mma"} : !s, !b, !t
+  tile.gemm %first, %B into %acc overwrite {nv.engine = #nv.engine<tcgen05.mma>} : !s, !b, !t
+  tile.gemm %second, %B into %acc {nv.engine = #nv.engine<tcgen05.mma>} : !s, !b, !t
+  tile.gemm %third, %B into %acc {nv.engine = #nv.engine<tcgen05.mma>} : !s, !b, !t
+  tile.gemm %fourth, %B into %acc {nv.engine = #nv.engine<tcgen05.mma>} : !s, !b, !t
   return
 }

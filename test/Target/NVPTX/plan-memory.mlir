@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --nv-plan-memory --split-input-file | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --nv-plan-memory --split-input-file | FileCheck %s
 
 !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
 !s = memref<32x32xf32, #tile.space<shared>>
@@ -9,7 +9,7 @@
 // CHECK: "X" {nv.offset = 0 : i64}
 // CHECK: "Y" {nv.offset = 4096 : i64}
 // CHECK-NOT: nv.sync
-func.func @side_by_side(%x: !T) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @side_by_side(%x: !T) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %X = tile.alloc "X" : !s
   %Y = tile.alloc "Y" : !s
@@ -32,7 +32,7 @@ func.func @side_by_side(%x: !T) attributes {tile.kernel, nv.in_order, nv.threads
 // CHECK: tile.copy {{.*}} to %Z
 // CHECK-NEXT: nv.sync
 // CHECK-NEXT: tile.copy {{.*}} to %Y
-func.func @after(%x: !T) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @after(%x: !T) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %X = tile.alloc "X" : !r
   %Y = tile.alloc "Y" : !s
@@ -54,7 +54,7 @@ func.func @after(%x: !T) attributes {tile.kernel, nv.in_order, nv.threads = 128 
 // CHECK: nv.sync
 // CHECK-NOT: nv.sync
 // CHECK: return
-func.func @synced(%f: f32) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @synced(%f: f32) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %X = tile.alloc "X" : !s
   %Y = tile.alloc "Y" : !s
   tile.fill %X, %f : !s, f32
@@ -72,7 +72,7 @@ func.func @synced(%f: f32) attributes {tile.kernel, nv.in_order, nv.threads = 12
 // CHECK-LABEL: @ended
 // CHECK-NOT: nv.sync
 // CHECK: return
-func.func @ended(%f: f32) attributes {tile.kernel, nv.in_order, nv.threads = 160 : i64} {
+func.func @ended(%f: f32) attributes {tile.kernel, nv.tile_program, nv.threads = 160 : i64} {
   %X = tile.alloc "X" : !s
   %Y = tile.alloc "Y" : !s
   nv.warps 0, 4 {
@@ -87,7 +87,7 @@ func.func @ended(%f: f32) attributes {tile.kernel, nv.in_order, nv.threads = 160
 // CHECK-LABEL: @not_ended_for_role
 // CHECK: nv.sync
 // CHECK: nv.warps 4, 1
-func.func @not_ended_for_role(%f: f32) attributes {tile.kernel, nv.in_order, nv.threads = 160 : i64} {
+func.func @not_ended_for_role(%f: f32) attributes {tile.kernel, nv.tile_program, nv.threads = 160 : i64} {
   %X = tile.alloc "X" : !s
   %Y = tile.alloc "Y" : !s
   nv.warps 0, 4 {
@@ -96,7 +96,7 @@ func.func @not_ended_for_role(%f: f32) attributes {tile.kernel, nv.in_order, nv.
   memref.dealloc %X {nv.ended} : !s
   nv.warps 4, 1 {
     tile.fill %Y, %f : !s, f32
-  } {nv.role = "other"}
+  } {nv.role = #nv.role<other>}
   return
 }
 
@@ -111,7 +111,7 @@ func.func @not_ended_for_role(%f: f32) attributes {tile.kernel, nv.in_order, nv.
 // CHECK-NEXT: nv.fence.proxy_async
 // CHECK-NEXT: nv.sync
 // CHECK-NEXT: nv.tma.load
-func.func @engine(%x: !T, %f: f32) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @engine(%x: !T, %f: f32) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %X = tile.alloc "X" : !s
   %Y = tile.alloc "Y" : !s

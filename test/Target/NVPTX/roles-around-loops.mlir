@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --nv-write-plans --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --tile-resolve-schedules --nv-write-plans --canonicalize --cse --split-input-file | FileCheck %s
 
 // Roles of a loop and the code around it meet only if both access the same memory and one of them
 // writes it.
@@ -19,7 +19,7 @@
 // CHECK-NEXT: tile.fill %W
 // CHECK-NEXT: nv.sync
 // CHECK-NEXT: scf.for
-func.func @loads_begin(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @loads_begin(%x: !T, %n: index) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0.0 : f32
@@ -28,10 +28,10 @@ func.func @loads_begin(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, 
   %t = tile.alloc "t" : !l
   tile.fill %W, %zero : !s, f32
   scf.for %k = %c0 to %n step %c1 {
-    tile.copy %x[%c0, %k] to %X {nv.engine = "tma.load", nv.role = "load"} : !T to !s
+    tile.copy %x[%c0, %k] to %X {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>} : !T to !s
     tile.copy %X to %t : !s to !l
     tile.copy %W to %t : !s to !l
-  } {tile.schedule = #tile.schedule<stage = [0, 1, 1], order = [0, 1, 2], resolved>}
+  } {tile.schedule = #tile.schedule<stage = [0, 1, 1], order = [0, 1, 2]>}
   return
 }
 
@@ -53,7 +53,7 @@ func.func @loads_begin(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, 
 // CHECK: nv.warps 0, 4 {
 // CHECK-NOT: nv.sync
 // CHECK: scf.for
-func.func @loads_wait(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @loads_wait(%x: !T, %n: index) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0.0 : f32
@@ -61,9 +61,9 @@ func.func @loads_wait(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, n
   %t = tile.alloc "t" : !l
   tile.fill %X, %zero : !s, f32
   scf.for %k = %c0 to %n step %c1 {
-    tile.copy %x[%c0, %k] to %X {nv.engine = "tma.load", nv.role = "load"} : !T to !s
+    tile.copy %x[%c0, %k] to %X {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>} : !T to !s
     tile.copy %X to %t : !s to !l
-  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
   return
 }
 
@@ -83,7 +83,7 @@ func.func @loads_wait(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, n
 // CHECK: nv.plan = "plan
 // CHECK-NOT: nv.sync
 // CHECK: return
-func.func @read_before(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @read_before(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %X = tile.alloc "X" : !s
@@ -91,8 +91,8 @@ func.func @read_before(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.in
   tile.copy %y[%c0, %c0] to %t : !T to !l
   scf.for %k = %c0 to %n step %c1 {
     tile.copy %x[%c0, %k] to %X : !T to !s
-    tile.copy %X to %y[%c0, %k] {nv.role = "write"} : !s to !T
-  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+    tile.copy %X to %y[%c0, %k] {nv.role = #nv.role<write>} : !s to !T
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
   return
 }
 
@@ -111,15 +111,15 @@ func.func @read_before(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.in
 // CHECK: nv.sync
 // CHECK: tile.copy %arg1
 // CHECK: return
-func.func @read_after(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @read_after(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %X = tile.alloc "X" : !s
   %t = tile.alloc "t" : !l
   scf.for %k = %c0 to %n step %c1 {
     tile.copy %x[%c0, %k] to %X : !T to !s
-    tile.copy %X to %y[%c0, %k] {nv.role = "write"} : !s to !T
-  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+    tile.copy %X to %y[%c0, %k] {nv.role = #nv.role<write>} : !s to !T
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
   tile.copy %y[%c0, %c0] to %t : !T to !l
   return
 }
@@ -138,7 +138,7 @@ func.func @read_after(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.in_
 // CHECK: nv.plan = "plan
 // CHECK-NOT: nv.sync
 // CHECK: return
-func.func @others(%x: !T, %y: !T, %z: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @others(%x: !T, %y: !T, %z: !T, %n: index) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %X = tile.alloc "X" : !s
@@ -146,9 +146,9 @@ func.func @others(%x: !T, %y: !T, %z: !T, %n: index) attributes {tile.kernel, nv
   tile.copy %x[%c0, %c0] to %t : !T to !l
   tile.copy %t to %z[%c0, %c0] : !l to !T
   scf.for %k = %c0 to %n step %c1 {
-    tile.copy %x[%c0, %k] to %X {nv.role = "read"} : !T to !s
+    tile.copy %x[%c0, %k] to %X {nv.role = #nv.role<read>} : !T to !s
     tile.copy %X to %y[%c0, %k] : !s to !T
-  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
   tile.copy %t to %z[%c0, %c0] : !l to !T
   return
 }
@@ -169,16 +169,16 @@ func.func @others(%x: !T, %y: !T, %z: !T, %n: index) attributes {tile.kernel, nv
 // CHECK: nv.plan = "plan
 // CHECK: nv.sync
 // CHECK: tile.copy {{.*}} to %arg2
-func.func @overlapping(%x: !T {tile.overlaps}, %y: !T, %z: !T {tile.overlaps}, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @overlapping(%x: !T {tile.overlaps}, %y: !T, %z: !T {tile.overlaps}, %n: index) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %X = tile.alloc "X" : !s
   %t = tile.alloc "t" : !l
   tile.copy %t to %z[%c0, %c0] : !l to !T
   scf.for %k = %c0 to %n step %c1 {
-    tile.copy %x[%c0, %k] to %X {nv.role = "read"} : !T to !s
+    tile.copy %x[%c0, %k] to %X {nv.role = #nv.role<read>} : !T to !s
     tile.copy %X to %y[%c0, %k] : !s to !T
-  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
   tile.copy %t to %z[%c0, %c0] : !l to !T
   return
 }
@@ -197,16 +197,16 @@ func.func @overlapping(%x: !T {tile.overlaps}, %y: !T, %z: !T {tile.overlaps}, %
 // CHECK: rings stay open
 // CHECK-NOT: nv.sync
 // CHECK: return
-func.func @runs_ahead(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @runs_ahead(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %X = tile.alloc "X" : !s
   %t = tile.alloc "t" : !l
   scf.for %m = %c0 to %n step %c1 {
     scf.for %k = %c0 to %n step %c1 {
-      tile.copy %x[%m, %k] to %X {nv.engine = "tma.load", nv.role = "load"} : !T to !s
+      tile.copy %x[%m, %k] to %X {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>} : !T to !s
       tile.copy %X to %t : !s to !l
-    } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+    } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
     tile.copy %t to %y[%m, %c0] : !l to !T
   }
   return
@@ -229,16 +229,16 @@ func.func @runs_ahead(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.in_
 // CHECK-NOT: rings stay open
 // CHECK: nv.sync
 // CHECK: tile.copy %arg1
-func.func @between_runs(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @between_runs(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %X = tile.alloc "X" : !s
   %t = tile.alloc "t" : !l
   scf.for %m = %c0 to %n step %c1 {
     scf.for %k = %c0 to %n step %c1 {
-      tile.copy %x[%m, %k] to %X {nv.engine = "tma.load", nv.role = "load"} : !T to !s
-      tile.copy %X to %y[%m, %k] {nv.role = "write"} : !s to !T
-    } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+      tile.copy %x[%m, %k] to %X {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>} : !T to !s
+      tile.copy %X to %y[%m, %k] {nv.role = #nv.role<write>} : !s to !T
+    } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
     tile.copy %y[%m, %c0] to %t : !T to !l
   }
   return
@@ -260,15 +260,15 @@ func.func @between_runs(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.i
 // CHECK: nv.plan = "plan
 // CHECK: nv.sync
 // CHECK: tile.print "after"
-func.func @prints(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @prints(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %X = tile.alloc "X" : !s
   tile.print "before"
   scf.for %k = %c0 to %n step %c1 {
     tile.copy %x[%c0, %k] to %X : !T to !s
-    tile.print "in" {nv.role = "print"}
-  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+    tile.print "in" {nv.role = #nv.role<print>}
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
   tile.print "after"
   return
 }
@@ -287,13 +287,13 @@ func.func @prints(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.in_orde
 // CHECK: nv.plan = "plan
 // CHECK-NOT: nv.sync
 // CHECK: return
-func.func @prints_alone(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @prints_alone(%x: !T, %y: !T, %n: index) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %X = tile.alloc "X" : !s
   scf.for %k = %c0 to %n step %c1 {
     tile.copy %x[%c0, %k] to %X : !T to !s
-    tile.print "in" {nv.role = "print"}
-  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+    tile.print "in" {nv.role = #nv.role<print>}
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
   return
 }

@@ -16,7 +16,7 @@
 // CHECK-SAME: nv.cluster = 2
 // CHECK: %[[AT:.*]]:2 = tile.grid %[[M:.*]], %{{.*}} cluster [2, 1]
 // CHECK: %[[IN:.*]] = arith.cmpi slt, %[[AT]]#0, %[[M]]
-// CHECK: tile.copy %{{.*}}[%[[AT]]#0, {{.*}} to %X {nv.engine = "tma.load", nv.role = "load"}
+// CHECK: tile.copy %{{.*}}[%[[AT]]#0, {{.*}} to %X {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>, tile.scheduled
 // CHECK: tile.copy %{{.*}}[%[[AT]]#1, {{.*}}nv.shared_along = array<i64: 0>
 // CHECK: scf.if %[[IN]]
 // CHECK-NEXT: tile.copy %acc
@@ -35,7 +35,7 @@
 // PLAN: nv.mbarrier.arrive %{{.*}} of %{{.*}} each_warp
 // PLAN-NEXT: nv.mbarrier.arrive %{{.*}} of %{{.*}} each_warp
 func.func @pair(%x: !T, %y: !T, %z: !C, %m: index, %n: index)
-    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    attributes {tile.kernel, tile.target = "sm_90a", nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %bm, %bn = tile.grid %m, %n cluster [2, 1] : index, index
@@ -43,10 +43,10 @@ func.func @pair(%x: !T, %y: !T, %z: !C, %m: index, %n: index)
   %Y = tile.alloc "Y" : !s
   %acc = tile.alloc "acc" : !c
   scf.for %k = %c0 to %n step %c1 {
-    tile.copy %x[%bm, %k] to %X {nv.engine = "tma.load", nv.role = "load"} : !T to !s
-    tile.copy %y[%bn, %k] to %Y {nv.engine = "tma.load", nv.role = "load"} : !T to !s
-    tile.gemm %X, %Y into %acc {nv.engine = "wgmma"} : !s, !s, !c
-  } {tile.schedule = #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2], resolved, inferred>}
+    tile.copy %x[%bm, %k] to %X {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>, tile.scheduled = #tile.scheduled<stage = 0, order = 0>} : !T to !s
+    tile.copy %y[%bn, %k] to %Y {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>, tile.scheduled = #tile.scheduled<stage = 0, order = 1>} : !T to !s
+    tile.gemm %X, %Y into %acc {nv.engine = #nv.engine<wgmma>, tile.scheduled = #tile.scheduled<stage = 1, order = 2>} : !s, !s, !c
+  } {tile.schedule = #tile.schedule<num_stages = 2>}
   tile.copy %acc to %z[%bm, %bn] : !c to !C
   return
 }
@@ -67,16 +67,16 @@ func.func @pair(%x: !T, %y: !T, %z: !C, %m: index, %n: index)
 // CHECK: tile.grid %{{[a-z0-9]*}} : index
 // CHECK-NOT: nv.shared_along
 func.func @causal(%x: !T, %n: index)
-    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    attributes {tile.kernel, tile.target = "sm_90a", nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %b = tile.grid %n cluster [2] : index
   %X = tile.alloc "X" : !s
   %acc = tile.alloc "acc" : !c
   scf.for %k = %c0 to %b step %c1 {
-    tile.copy %x[%c0, %k] to %X {nv.engine = "tma.load", nv.role = "load"} : !T to !s
-    tile.gemm %X, %X into %acc {nv.engine = "wgmma"} : !s, !s, !c
-  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved, inferred>}
+    tile.copy %x[%c0, %k] to %X {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>, tile.scheduled = #tile.scheduled<stage = 0, order = 0>} : !T to !s
+    tile.gemm %X, %X into %acc {nv.engine = #nv.engine<wgmma>, tile.scheduled = #tile.scheduled<stage = 1, order = 1>} : !s, !s, !c
+  } {tile.schedule = #tile.schedule<num_stages = 2>}
   return
 }
 
@@ -95,7 +95,7 @@ func.func @causal(%x: !T, %n: index)
 // CHECK-LABEL: func.func @gather
 // CHECK-SAME: nv.no_cluster = "blocks beyond the end of the grid, which load for others, would have effects of their own"
 func.func @gather(%x: !T, %rows: !I, %n: index)
-    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    attributes {tile.kernel, tile.target = "sm_90a", nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %b = tile.grid %n cluster [2] : index
@@ -105,10 +105,10 @@ func.func @gather(%x: !T, %rows: !I, %n: index)
   %Y = tile.alloc "Y" : !s
   %acc = tile.alloc "acc" : !c
   scf.for %k = %c0 to %n step %c1 {
-    tile.copy %x[%row, %k] to %X {nv.engine = "tma.load", nv.role = "load"} : !T to !s
-    tile.copy %x[%c0, %k] to %Y {nv.engine = "tma.load", nv.role = "load"} : !T to !s
-    tile.gemm %X, %Y into %acc {nv.engine = "wgmma"} : !s, !s, !c
-  } {tile.schedule = #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2], resolved, inferred>}
+    tile.copy %x[%row, %k] to %X {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>, tile.scheduled = #tile.scheduled<stage = 0, order = 0>} : !T to !s
+    tile.copy %x[%c0, %k] to %Y {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>, tile.scheduled = #tile.scheduled<stage = 0, order = 1>} : !T to !s
+    tile.gemm %X, %Y into %acc {nv.engine = #nv.engine<wgmma>, tile.scheduled = #tile.scheduled<stage = 1, order = 2>} : !s, !s, !c
+  } {tile.schedule = #tile.schedule<num_stages = 2>}
   return
 }
 
@@ -128,12 +128,12 @@ func.func @gather(%x: !T, %rows: !I, %n: index)
 // CHECK-SAME: nv.cluster = 2
 // CHECK-SAME: nv.pair
 // CHECK: tile.grid {{.*}} cluster [2, 1] pair
-// CHECK: tile.copy {{.*}}{nv.engine = "tma.load", nv.role = "load"}
-// CHECK: tile.copy {{.*}}{nv.engine = "tma.load", nv.halved, nv.role = "load"}
+// CHECK: tile.copy {{.*}}{nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>, tile.scheduled
+// CHECK: tile.copy {{.*}} halved {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>, tile.scheduled
 // CHECK-NOT: nv.shared_along
 // CHECK: nv.cluster.sync
 func.func @pair(%x: !T, %y: !T, %m: index, %n: index)
-    attributes {tile.kernel, nv.in_order, nv.architecture = "sm_100a", nv.threads = 128 : i64} {
+    attributes {tile.kernel, nv.tile_program, tile.target = "sm_100a", nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %bm, %bn = tile.grid %m, %n cluster [2, 1] pair : index, index
@@ -141,11 +141,11 @@ func.func @pair(%x: !T, %y: !T, %m: index, %n: index)
   %Y = tile.alloc "Y" : !b
   %acc = nv.tcgen05.alloc "acc" : !c
   scf.for %k = %c0 to %n step %c1 {
-    tile.copy %x[%bm, %k] to %X {nv.engine = "tma.load", nv.role = "load"} : !T to !a
-    tile.copy %y[%bn, %k] to %Y {nv.engine = "tma.load", nv.role = "load"} : !T to !b
+    tile.copy %x[%bm, %k] to %X {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>, tile.scheduled = #tile.scheduled<stage = 0, order = 0>} : !T to !a
+    tile.copy %y[%bn, %k] to %Y {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>, tile.scheduled = #tile.scheduled<stage = 0, order = 1>} : !T to !b
     %Yt = memref.transpose %Y (i, j) -> (j, i) : !b to !t
-    tile.gemm %X, %Yt into %acc {nv.engine = "tcgen05.mma", nv.role = "mma"} : !a, !t, !c
-  } {tile.schedule = #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2], resolved, inferred>}
+    tile.gemm %X, %Yt into %acc {nv.engine = #nv.engine<tcgen05.mma>, nv.role = #nv.role<mma>, tile.scheduled = #tile.scheduled<stage = 1, order = 2>} : !a, !t, !c
+  } {tile.schedule = #tile.schedule<num_stages = 2>}
   return
 }
 
@@ -166,7 +166,7 @@ func.func @pair(%x: !T, %y: !T, %m: index, %n: index)
 // CHECK-SAME: nv.no_pair = "the loop has one stage"
 // CHECK: nv.shared_along
 func.func @one_stage(%x: !T, %y: !T, %m: index, %n: index)
-    attributes {tile.kernel, nv.in_order, nv.architecture = "sm_100a", nv.threads = 128 : i64} {
+    attributes {tile.kernel, nv.tile_program, tile.target = "sm_100a", nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %bm, %bn = tile.grid %m, %n cluster [2, 1] pair : index, index
@@ -174,10 +174,10 @@ func.func @one_stage(%x: !T, %y: !T, %m: index, %n: index)
   %Y = tile.alloc "Y" : !b
   %acc = nv.tcgen05.alloc "acc" : !c
   scf.for %k = %c0 to %n step %c1 {
-    tile.copy %x[%bm, %k] to %X {nv.engine = "tma.load", nv.role = "load"} : !T to !a
-    tile.copy %y[%bn, %k] to %Y {nv.engine = "tma.load", nv.role = "load"} : !T to !b
+    tile.copy %x[%bm, %k] to %X {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>, tile.scheduled = #tile.scheduled<stage = 0, order = 0>} : !T to !a
+    tile.copy %y[%bn, %k] to %Y {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>, tile.scheduled = #tile.scheduled<stage = 0, order = 1>} : !T to !b
     %Yt = memref.transpose %Y (i, j) -> (j, i) : !b to !t
-    tile.gemm %X, %Yt into %acc {nv.engine = "tcgen05.mma", nv.role = "mma"} : !a, !t, !c
-  } {tile.schedule = #tile.schedule<stage = [0, 0, 0], order = [0, 1, 2], resolved, inferred>}
+    tile.gemm %X, %Yt into %acc {nv.engine = #nv.engine<tcgen05.mma>, nv.role = #nv.role<mma>, tile.scheduled = #tile.scheduled<stage = 0, order = 2>} : !a, !t, !c
+  } {tile.schedule = #tile.schedule<num_stages = 1>}
   return
 }

@@ -17,7 +17,7 @@
 // CHECK-NEXT: nv.tma.commit_group
 // CHECK-NEXT: nv.tma.wait_group
 // CHECK-NEXT: return
-func.func @registers(%C: !T) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.architecture = "sm_90a", nv.threads = 128 : i64} {
+func.func @registers(%C: !T) attributes {tile.kernel, nv.tile_program, nv.aligned_rows, tile.target = "sm_90a", nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %true = arith.constant true
   %A = tile.alloc "A" : memref<64x64xf16, #s>
@@ -48,7 +48,7 @@ func.func @registers(%C: !T) attributes {tile.kernel, nv.in_order, nv.aligned_ro
 // CHECK-NEXT: nv.tma.commit_group
 // CHECK-NEXT: nv.tma.wait_group 0 read
 // CHECK-NEXT: return
-func.func @both(%C: !T, %D: !T) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.architecture = "sm_90a", nv.threads = 128 : i64} {
+func.func @both(%C: !T, %D: !T) attributes {tile.kernel, nv.tile_program, nv.aligned_rows, tile.target = "sm_90a", nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %true = arith.constant true
   %A = tile.alloc "A" : memref<64x64xf16, #s>
@@ -86,7 +86,7 @@ func.func @both(%C: !T, %D: !T) attributes {tile.kernel, nv.in_order, nv.aligned
 // CHECK: nv.tma.store
 // CHECK-NOT: memref<128x64xf32, #tile.space<local>>
 // CHECK: return
-func.func @columns(%C: !T, %some: i1) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.architecture = "sm_100a", nv.threads = 128 : i64} {
+func.func @columns(%C: !T, %some: i1) attributes {tile.kernel, nv.tile_program, nv.aligned_rows, tile.target = "sm_100a", nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %cells = nv.tcgen05.alloc "acc" : memref<128x64xf32, #t>
@@ -111,7 +111,7 @@ func.func @columns(%C: !T, %some: i1) attributes {tile.kernel, nv.in_order, nv.a
 
 // CHECK-LABEL: func.func @read
 // CHECK-NOT: nv.tma.store
-func.func @read(%C: !T) attributes {tile.kernel, nv.in_order, nv.aligned_rows, nv.architecture = "sm_90a", nv.threads = 128 : i64} {
+func.func @read(%C: !T) attributes {tile.kernel, nv.tile_program, nv.aligned_rows, tile.target = "sm_90a", nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %true = arith.constant true
   %A = tile.alloc "A" : memref<64x64xf16, #s>

@@ -1,6 +1,6 @@
-// RUN: penstock-opt %s --nv-attach-target=architecture=sm_100a --nv-choose-threads --nv-take-over-blocks | FileCheck %s
-// RUN: penstock-opt %s --nv-attach-target=architecture=sm_90a --nv-choose-threads --nv-take-over-blocks | FileCheck %s --check-prefix=HOPPER
-// RUN: penstock-opt %s --nv-attach-target=architecture=sm_100a --nv-choose-threads --nv-take-over-blocks --nv-request-blocks | FileCheck %s --check-prefix=ASKS
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --nv-choose-threads --nv-take-over-blocks | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_90a --nv-choose-threads --nv-take-over-blocks | FileCheck %s --check-prefix=HOPPER
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --nv-choose-threads --nv-take-over-blocks --nv-request-blocks | FileCheck %s --check-prefix=ASKS
 
 // Tiles and what all blocks have in common stay in front of the loop.
 

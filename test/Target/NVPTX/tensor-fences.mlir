@@ -1,4 +1,4 @@
-// RUN: penstock-opt %s --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads=architecture=sm_100a | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --tile-lower-launch --canonicalize --cse --nv-assign-layouts --nv-plan-memory --nv-lower-threads | FileCheck %s
 
 // Barriers that release and acquire order tensor memory by themselves; after a
 // relaxed wait a fence does.

@@ -1,6 +1,6 @@
-// RUN: penstock-opt %s --nv-write-plans --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
-// RUN: penstock-opt %s --nv-bind-engines=architecture=sm_90a --split-input-file | FileCheck %s --check-prefix=HOPPER
-// RUN: penstock-opt %s --nv-bind-engines="architecture=sm_100a plain" --split-input-file | FileCheck %s --check-prefix=PLAIN
+// RUN: penstock-opt %s --tile-attach-target=target=sm_90a --tile-resolve-schedules --nv-write-plans --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_90a --nv-start-kernel=aligned-rows=true --nv-bind-engines --split-input-file | FileCheck %s --check-prefix=HOPPER
+// RUN: penstock-opt %s --tile-attach-target=target=sm_100a --nv-bind-engines --split-input-file | FileCheck %s --check-prefix=PLAIN
 
 #g = #tile.space<global>
 #s = #tile.space<shared>
@@ -10,13 +10,13 @@
 // product is awaited only before its slot is filled again.
 
 // HOPPER-LABEL: func.func @matmul
-// HOPPER: tile.copy {{.*}} {nv.engine = "tma.load"}
-// HOPPER: tile.copy {{.*}} {nv.engine = "tma.load"}
-// HOPPER: tile.gemm {{.*}} {nv.engine = "wgmma"}
+// HOPPER: tile.copy {{.*}} {nv.engine = #nv.engine<tma.load>}
+// HOPPER: tile.copy {{.*}} {nv.engine = #nv.engine<tma.load>}
+// HOPPER: tile.gemm {{.*}} {nv.engine = #nv.engine<wgmma>}
 // PLAIN-LABEL: func.func @matmul
-// PLAIN: tile.copy {{.*}} {nv.engine = "threads"}
-// PLAIN: tile.copy {{.*}} {nv.engine = "threads"}
-// PLAIN: tile.gemm {{.*}} {nv.engine = "tcgen05.mma"}
+// PLAIN: tile.copy {{.*}} {nv.engine = #nv.engine<threads>}
+// PLAIN: tile.copy {{.*}} {nv.engine = #nv.engine<threads>}
+// PLAIN: tile.gemm {{.*}} {nv.engine = #nv.engine<tcgen05.mma>}
 
 // CHECK-LABEL: func.func @matmul
 // CHECK-DAG: %[[BYTES:.*]] = arith.constant 16384 : index
@@ -52,7 +52,7 @@
 // CHECK: nv.wgmma.wait_group 0
 // CHECK-NOT: nv.sync
 func.func @matmul(%a: memref<?x?xf16, strided<[?, 1]>, #g>, %b: memref<?x?xf16, strided<[?, 1]>, #g>, %n: index)
-    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -61,10 +61,10 @@ func.func @matmul(%a: memref<?x?xf16, strided<[?, 1]>, #g>, %b: memref<?x?xf16, 
   %acc = tile.alloc "acc" : memref<64x64xf32, #l>
   scf.for %k = %c0 to %n step %c1 {
     %0 = arith.muli %k, %c64 : index
-    tile.copy %a[%c0, %0] to %A {nv.engine = "tma.load"} : memref<?x?xf16, strided<[?, 1]>, #g> to memref<64x64xf16, #s>
-    tile.copy %b[%0, %c0] to %B {nv.engine = "tma.load"} : memref<?x?xf16, strided<[?, 1]>, #g> to memref<64x64xf16, #s>
-    tile.gemm %A, %B into %acc {nv.engine = "wgmma"} : memref<64x64xf16, #s>, memref<64x64xf16, #s>, memref<64x64xf32, #l>
-  } {tile.schedule = #tile.schedule<stage = [0, 0, 2], order = [0, 1, 2], resolved>}
+    tile.copy %a[%c0, %0] to %A {nv.engine = #nv.engine<tma.load>} : memref<?x?xf16, strided<[?, 1]>, #g> to memref<64x64xf16, #s>
+    tile.copy %b[%0, %c0] to %B {nv.engine = #nv.engine<tma.load>} : memref<?x?xf16, strided<[?, 1]>, #g> to memref<64x64xf16, #s>
+    tile.gemm %A, %B into %acc {nv.engine = #nv.engine<wgmma>} : memref<64x64xf16, #s>, memref<64x64xf16, #s>, memref<64x64xf32, #l>
+  } {tile.schedule = #tile.schedule<stage = [0, 0, 2], order = [0, 1, 2]>}
   return
 }
 
@@ -87,7 +87,7 @@ func.func @matmul(%a: memref<?x?xf16, strided<[?, 1]>, #g>, %b: memref<?x?xf16, 
 // CHECK:     nv.sync
 // CHECK:     nv.tma.load
 func.func @product_first(%a: memref<?x?xf16, strided<[?, 1]>, #g>, %n: index)
-    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -95,9 +95,9 @@ func.func @product_first(%a: memref<?x?xf16, strided<[?, 1]>, #g>, %n: index)
   %acc = tile.alloc "acc" : memref<64x64xf32, #l>
   scf.for %k = %c0 to %n step %c1 {
     %0 = arith.muli %k, %c64 : index
-    tile.copy %a[%c0, %0] to %A {nv.engine = "tma.load"} : memref<?x?xf16, strided<[?, 1]>, #g> to memref<64x64xf16, #s>
-    tile.gemm %A, %A into %acc {nv.engine = "wgmma"} : memref<64x64xf16, #s>, memref<64x64xf16, #s>, memref<64x64xf32, #l>
-  } {tile.schedule = #tile.schedule<stage = [0, 2], order = [1, 0], resolved>}
+    tile.copy %a[%c0, %0] to %A {nv.engine = #nv.engine<tma.load>} : memref<?x?xf16, strided<[?, 1]>, #g> to memref<64x64xf16, #s>
+    tile.gemm %A, %A into %acc {nv.engine = #nv.engine<wgmma>} : memref<64x64xf16, #s>, memref<64x64xf16, #s>, memref<64x64xf32, #l>
+  } {tile.schedule = #tile.schedule<stage = [0, 2], order = [1, 0]>}
   return
 }
 
@@ -117,7 +117,7 @@ func.func @product_first(%a: memref<?x?xf16, strided<[?, 1]>, #g>, %n: index)
 // CHECK:   scf.if %[[EVEN]]
 // CHECK:     nv.tma.load
 func.func @guarded(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)
-    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
@@ -127,10 +127,10 @@ func.func @guarded(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)
     %0 = arith.remui %k, %c2 : index
     %even = arith.cmpi eq, %0, %c0 : index
     scf.if %even {
-      tile.copy %x[%c0, %k] to %X {nv.engine = "tma.load"} : memref<?x?xf32, strided<[?, 1]>, #g> to memref<32x32xf32, #s>
+      tile.copy %x[%c0, %k] to %X {nv.engine = #nv.engine<tma.load>} : memref<?x?xf32, strided<[?, 1]>, #g> to memref<32x32xf32, #s>
     }
     tile.reduce sum %X along 1 into %sum accumulate : memref<32x32xf32, #s>, memref<32xf32, #l>
-  } {tile.schedule = #tile.schedule<stage = [0, 0], order = [0, 1], resolved>}
+  } {tile.schedule = #tile.schedule<stage = [0, 0], order = [0, 1]>}
   return
 }
 
@@ -151,7 +151,7 @@ func.func @guarded(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)
 // CHECK:     tile.copy %arg0[{{.*}}] to %[[SECOND]] {nv.planned = 0 : i64} :
 // CHECK:     tile.copy %[[FIRST]] to %arg1
 func.func @versions(%in: memref<?xf32, strided<[1]>, #g>, %out: memref<?xf32, strided<[1]>, #g>, %n: index)
-    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -160,7 +160,7 @@ func.func @versions(%in: memref<?xf32, strided<[1]>, #g>, %out: memref<?xf32, st
     %0 = arith.muli %k, %c64 : index
     tile.copy %in[%0] to %x : memref<?xf32, strided<[1]>, #g> to memref<64xf32, #l>
     tile.copy %x to %out[%0] : memref<64xf32, #l> to memref<?xf32, strided<[1]>, #g>
-  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
   return
 }
 
@@ -185,16 +185,16 @@ func.func @versions(%in: memref<?xf32, strided<[1]>, #g>, %out: memref<?xf32, st
 // CHECK:   %[[NEXT:.*]] = arith.addi %[[FIRST]]
 // CHECK:   tile.store %[[NEXT]], %[[TOKENS]]
 func.func @entered_again(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)
-    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %X = tile.alloc "X" : memref<32x32xf32, #s>
   %sum = tile.alloc "sum" : memref<32xf32, #l>
   scf.for %i = %c0 to %n step %c1 {
     scf.for %k = %c0 to %i step %c1 {
-      tile.copy %x[%c0, %k] to %X {nv.engine = "tma.load"} : memref<?x?xf32, strided<[?, 1]>, #g> to memref<32x32xf32, #s>
+      tile.copy %x[%c0, %k] to %X {nv.engine = #nv.engine<tma.load>} : memref<?x?xf32, strided<[?, 1]>, #g> to memref<32x32xf32, #s>
       tile.reduce sum %X along 1 into %sum accumulate : memref<32x32xf32, #s>, memref<32xf32, #l>
-    } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+    } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
   }
   return
 }
@@ -207,16 +207,16 @@ func.func @entered_again(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)
 #s = #tile.space<shared>
 
 // HOPPER-LABEL: func.func @written
-// HOPPER: tile.copy %{{.*}} to %X {nv.engine = "threads"}
+// HOPPER: tile.copy %{{.*}} to %X {nv.engine = #nv.engine<threads>}
 func.func @written(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)
-    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %X = tile.alloc "X" : memref<32x32xf32, #s>
   scf.for %k = %c0 to %n step %c1 {
     tile.copy %x[%c0, %k] to %X : memref<?x?xf32, strided<[?, 1]>, #g> to memref<32x32xf32, #s>
     tile.copy %X to %x[%c0, %k] : memref<32x32xf32, #s> to memref<?x?xf32, strided<[?, 1]>, #g>
-  } {tile.schedule = #tile.schedule<stage = [0, 0], order = [0, 1], resolved>}
+  } {tile.schedule = #tile.schedule<stage = [0, 0], order = [0, 1]>}
   return
 }
 
@@ -238,7 +238,7 @@ func.func @written(%x: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)
 // CHECK-NOT: nv.sync
 // CHECK: tile.copy
 func.func @accessed_outside(%a: memref<?x?xf16, strided<[?, 1]>, #g>, %n: index)
-    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -248,9 +248,9 @@ func.func @accessed_outside(%a: memref<?x?xf16, strided<[?, 1]>, #g>, %n: index)
   tile.fill %A, %zero : memref<64x64xf16, #s>, f16
   scf.for %k = %c0 to %n step %c1 {
     %0 = arith.muli %k, %c64 : index
-    tile.copy %a[%c0, %0] to %A {nv.engine = "tma.load"} : memref<?x?xf16, strided<[?, 1]>, #g> to memref<64x64xf16, #s>
+    tile.copy %a[%c0, %0] to %A {nv.engine = #nv.engine<tma.load>} : memref<?x?xf16, strided<[?, 1]>, #g> to memref<64x64xf16, #s>
     tile.copy %A to %R : memref<64x64xf16, #s> to memref<64x64xf16, #l>
-  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1], resolved>}
+  } {tile.schedule = #tile.schedule<stage = [0, 1], order = [0, 1]>}
   tile.copy %A to %R : memref<64x64xf16, #s> to memref<64x64xf16, #l>
   return
 }
@@ -270,7 +270,7 @@ func.func @accessed_outside(%a: memref<?x?xf16, strided<[?, 1]>, #g>, %n: index)
 // CHECK-NEXT: nv.sync
 // CHECK-NEXT: tile.copy
 func.func @own_copies(%a: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)
-    attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+    attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -278,8 +278,8 @@ func.func @own_copies(%a: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)
   %R = tile.alloc "R" : memref<64x64xf32, #l>
   scf.for %k = %c0 to %n step %c1 {
     %0 = arith.muli %k, %c64 : index
-    tile.copy %a[%c0, %0] to %A {nv.engine = "cp.async"} : memref<?x?xf32, strided<[?, 1]>, #g> to memref<64x64xf32, #s>
-  } {tile.schedule = #tile.schedule<stage = [0], order = [0], resolved>}
+    tile.copy %a[%c0, %0] to %A {nv.engine = #nv.engine<cp.async>} : memref<?x?xf32, strided<[?, 1]>, #g> to memref<64x64xf32, #s>
+  } {tile.schedule = #tile.schedule<stage = [0], order = [0]>}
   tile.copy %A to %R : memref<64x64xf32, #s> to memref<64x64xf32, #l>
   return
 }
@@ -299,15 +299,15 @@ func.func @own_copies(%a: memref<?x?xf32, strided<[?, 1]>, #g>, %n: index)
 // CHECK: tile.fill %P
 // CHECK: nv.wgmma.fence
 // CHECK: nv.wgmma.mma {{.*}} into %P
-func.func @one_fence() attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @one_fence() attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %zero = arith.constant 0.0 : f32
   %A = tile.alloc "A" : memref<64x64xf16, #s>
   %P = tile.alloc "P" : memref<64x64xf32, #l>
   %Q = tile.alloc "Q" : memref<64x64xf32, #l>
-  tile.gemm %A, %A into %P {nv.engine = "wgmma"} : memref<64x64xf16, #s>, memref<64x64xf16, #s>, memref<64x64xf32, #l>
-  tile.gemm %A, %A into %Q {nv.engine = "wgmma"} : memref<64x64xf16, #s>, memref<64x64xf16, #s>, memref<64x64xf32, #l>
+  tile.gemm %A, %A into %P {nv.engine = #nv.engine<wgmma>} : memref<64x64xf16, #s>, memref<64x64xf16, #s>, memref<64x64xf32, #l>
+  tile.gemm %A, %A into %Q {nv.engine = #nv.engine<wgmma>} : memref<64x64xf16, #s>, memref<64x64xf16, #s>, memref<64x64xf32, #l>
   tile.fill %P, %zero : memref<64x64xf32, #l>, f32
-  tile.gemm %A, %A into %P {nv.engine = "wgmma"} : memref<64x64xf16, #s>, memref<64x64xf16, #s>, memref<64x64xf32, #l>
+  tile.gemm %A, %A into %P {nv.engine = #nv.engine<wgmma>} : memref<64x64xf16, #s>, memref<64x64xf16, #s>, memref<64x64xf32, #l>
   return
 }
 
@@ -327,15 +327,15 @@ func.func @one_fence() attributes {tile.kernel, nv.in_order, nv.threads = 128 : 
 // CHECK-NEXT: nv.cp_async.wait_group 0
 !T = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
 !s = memref<32x32xf32, #tile.space<shared>>
-func.func @last_group(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @last_group(%x: !T, %n: index) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %X = tile.alloc "X" : !s
   scf.for %k = %c0 to %n step %c1 {
-    tile.copy %x[%c0, %k] to %X {nv.engine = "cp.async", nv.role = "load"} : !T to !s
-    tile.copy %x[%k, %c0] to %X async "copied" {nv.engine = "cp.async", nv.role = "load"} : !T to !s
+    tile.copy %x[%c0, %k] to %X {nv.engine = #nv.engine<cp.async>, nv.role = #nv.role<load>} : !T to !s
+    tile.copy %x[%k, %c0] to %X async "copied" {nv.engine = #nv.engine<cp.async>, nv.role = #nv.role<load>} : !T to !s
     tile.wait ["copied"]
-  } {tile.schedule = #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2], resolved>}
+  } {tile.schedule = #tile.schedule<stage = [0, 0, 1], order = [0, 1, 2]>}
   tile.copy %X to %x[%c0, %c0] : !s to !T
   return
 }
@@ -352,7 +352,7 @@ func.func @last_group(%x: !T, %n: index) attributes {tile.kernel, nv.in_order, n
 // CHECK: tile.gemm
 !s = memref<4x4xf32, #tile.space<shared>>
 !c = memref<8x4xf32, #tile.space<shared>>
-func.func @products_of_threads(%n: index) attributes {tile.kernel, nv.in_order, nv.threads = 128 : i64} {
+func.func @products_of_threads(%n: index) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %A = tile.alloc "A" : !s
@@ -365,6 +365,6 @@ func.func @products_of_threads(%n: index) attributes {tile.kernel, nv.in_order, 
     tile.wait ["one"]
     tile.gemm %A, %B into %second async "two" : !s, !s, memref<4x4xf32, strided<[4, 1], offset: 8>, #tile.space<shared>>
     tile.wait ["two"]
-  } {tile.schedule = #tile.schedule<stage = [0, 0, 0, 0], order = [0, 1, 2, 3], resolved>}
+  } {tile.schedule = #tile.schedule<stage = [0, 0, 0, 0], order = [0, 1, 2, 3]>}
   return
 }

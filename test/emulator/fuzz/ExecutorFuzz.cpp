@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Emulator/Launch.h"
-#include "Emulator/TensorMap.h"
+#include "Emulator/Tensor/TensorMap.h"
 
 #include <algorithm>
 

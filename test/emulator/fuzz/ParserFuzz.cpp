@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Render.h"
-#include "Emulator/Program.h"
+#include "Emulator/Decode/Program.h"
 #include "PTX/Parser.h"
 
 using namespace penstock;

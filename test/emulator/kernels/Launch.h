@@ -17,7 +17,7 @@
 
 #include "Diagnostics/Render.h"
 #include "Emulator/Launch.h"
-#include "Emulator/TensorMap.h"
+#include "Emulator/Tensor/TensorMap.h"
 
 #include <gtest/gtest.h>
 

@@ -72,7 +72,7 @@ for page in ("README.md", "docs/start/check-a-kernel.md"):
     expect(tested.returncode == 1 and shown in printed, f"{page} shows\n{shown}\nand not\n{tested.stdout}{tested.stderr}")
 
 # The Triton kernel of docs/how-to/porting.md.
-tested = run(programs / "python", "-m", "pytest", "-p", "no:cacheprovider", PROJECT.parent / "readme" / "test_triton_matmul.py",
+tested = run(programs / "python", "-m", "pytest", "-p", "no:cacheprovider", "-k", "triton", SOURCE / "test/docs/porting",
              env={**environment, "PYTHONDONTWRITEBYTECODE": "1"}, cwd=WORK, capture_output=True, text=True)
 expect(tested.returncode == 0, tested.stdout + tested.stderr)
 

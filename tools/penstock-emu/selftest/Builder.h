@@ -17,7 +17,7 @@
 
 #include "Diagnostics/Codes.h"
 #include "Emulator/Launch.h"
-#include "Emulator/TensorMap.h"
+#include "Emulator/Tensor/TensorMap.h"
 
 #include <functional>
 #include <string>

@@ -138,7 +138,7 @@ std::string fact(const Diagnostic &d, const char *key) {
   return "";
 }
 
-/// Whether a finding has one of the twin's kinds and names one of its lines.
+/// Returns whether a finding has one of the twin's kinds and names one of its lines.
 bool matches(const Diagnostic &d, const Twin &twin, const std::string &text) {
   if (std::find(twin.codes.begin(), twin.codes.end(), d.code) == twin.codes.end())
     return false;

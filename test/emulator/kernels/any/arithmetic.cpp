@@ -86,6 +86,10 @@ std::vector<U> integers(U a, U b, U c) {
   for (int i = 0; i < 4; ++i)
     dot += U(int(int8_t(a >> (8 * i))) * int(uint8_t(b >> (8 * i))));
   r.push_back(dot);
+  // Two halves of a, with the lower two bytes of b, then with the upper two.
+  r.push_back(c + (a & 0xffff) * (b & 0xff) + (a >> 16) * (b >> 8 & 0xff));
+  r.push_back(c + U(int(int16_t(a)) * int(b >> 16 & 0xff)) +
+              U(int(int16_t(a >> 16)) * int(b >> 24)));
   // A mask of b bits from bit a on, both at most 32.
   U from = std::min(a, 32u), width = std::min(b, 32u);
   r.push_back(U(((uint64_t(1) << width) - 1) << from));
@@ -125,7 +129,7 @@ TEST_P(Arithmetic, Integers) {
   }
   Launch k = launch("integers");
   k.in(in);
-  Buffer out = k.out<U>(200 * 40);
+  Buffer out = k.out<U>(200 * 42);
   k.value(200);
   k.block = {128, 1, 1};
   k.grid = {2, 1, 1};
@@ -133,9 +137,9 @@ TEST_P(Arithmetic, Integers) {
     auto got = results.get<U>(out);
     for (size_t i = 0; i < 200; ++i) {
       auto want = integers(in[3 * i], in[3 * i + 1], in[3 * i + 2]);
-      ASSERT_EQ(want.size(), 40u);
-      for (size_t j = 0; j < 40; ++j)
-        EXPECT_EQ(got[i * 40 + j], want[j]) << "result " << j << " of " << in[3 * i] << " "
+      ASSERT_EQ(want.size(), 42u);
+      for (size_t j = 0; j < 42; ++j)
+        EXPECT_EQ(got[i * 42 + j], want[j]) << "result " << j << " of " << in[3 * i] << " "
                                             << in[3 * i + 1] << " " << in[3 * i + 2];
     }
   });

@@ -26,7 +26,7 @@ extern "C" __global__ void integers(const uint32_t *in, uint32_t *out, int count
   if (i >= count)
     return;
   uint32_t a = in[3 * i], b = in[3 * i + 1], c = in[3 * i + 2];
-  uint32_t *to = out + 40 * i;
+  uint32_t *to = out + 42 * i;
   TWO("add.u32")
   TWO("add.sat.s32")
   TWO("sub.sat.s32")
@@ -59,6 +59,8 @@ extern "C" __global__ void integers(const uint32_t *in, uint32_t *out, int count
   THREE("shf.r.clamp.b32")
   THREE("prmt.b32")
   THREE("dp4a.s32.u32")
+  THREE("dp2a.lo.u32.u32")
+  THREE("dp2a.hi.s32.u32")
   TWO("bmsk.clamp.b32")
   TWO("szext.wrap.s32")
   asm volatile("lop3.b32 %0, %1, %2, %3, 0xd2;" : "=r"(*to) : "r"(a), "r"(b), "r"(c));

@@ -1,0 +1,68 @@
+//===- Releases.h - Published state of releases, by scope -------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_EMULATOR_RACES_RELEASES_H
+#define PENSTOCK_EMULATOR_RACES_RELEASES_H
+
+#include "Emulator/Decode/Program.h"
+#include "Emulator/Time/Clock.h"
+
+#include <array>
+#include <map>
+#include <memory>
+
+namespace penstock::emu {
+
+/// A release, for messages about scopes.
+struct ReleasePoint {
+  uint32_t warp = 0;
+  unsigned lane = 0;
+  uint32_t count = 0; ///< of its warp; 0: none
+  uint32_t pc = 0;
+  Scope scope = Scope::Device;
+};
+
+/// A release that a thread has observed without synchronizing with it, because a scope is too
+/// narrow.
+struct MissedRelease {
+  ReleasePoint release;
+  uint32_t pc = 0;             ///< the operation with the scope
+  Scope scope = Scope::Block;  ///< that is too narrow
+  Scope needed = Scope::Block; ///< that includes both threads
+  bool byAcquire = false;      ///< the scope is that of the acquire
+};
+
+/// Views by scope; null: empty.
+using ScopedViews = std::array<std::unique_ptr<View>, numScopes>;
+
+/// A synchronizing variable. Its value hands over the releases of the write that stored it and, if
+/// that is an atomic, of those that it observed.
+struct SyncVariable {
+  /// Releases that include all threads, and acquires of which include all.
+  View device;
+  /// Releases of a cluster that include it, for acquires of that cluster; the same for blocks.
+  std::map<uint32_t, View> clusters, blocks;
+  /// The last write.
+  uint32_t warp = 0, block = 0, cluster = 0;
+  unsigned lane = 0;
+  Scope scope = Scope::Device;
+  bool written = false;
+  ReleasePoint release; ///< the last one
+  /// The view that the last releasing write published, for later relaxed writes of its thread.
+  std::unique_ptr<View> released;
+  ReleasePoint releasedBy;
+
+  void forgetReleases() {
+    device = View();
+    clusters.clear();
+    blocks.clear();
+    release = ReleasePoint();
+  }
+};
+
+} // namespace penstock::emu
+
+#endif // PENSTOCK_EMULATOR_RACES_RELEASES_H

@@ -1,0 +1,103 @@
+//===- ProtocolNumbers.h - Static properties of a protocol ------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Happens-before is kept in vector clocks. Steps of a role happen one after the
+// other, so one number says which of them an event comes after; the same holds
+// for the work and for the commits of an engine that keeps order. Copies end in
+// any order: each has a bit. All numbers are fixed by the step lists, whatever
+// the timing. Private to this library.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_SCHEDULING_PROTOCOL_PROTOCOLNUMBERS_H
+#define PENSTOCK_SCHEDULING_PROTOCOL_PROTOCOLNUMBERS_H
+
+#include "Scheduling/Protocol/Protocol.h"
+
+namespace penstock::sched {
+
+constexpr unsigned noStep = ~0u;
+
+struct StepRef {
+  unsigned role = noStep, index = 0;
+};
+
+/// Something that has happened for those whose clock has reached it.
+struct Mark {
+  unsigned word = noStep; ///< of a clock; noStep: nobody ever learns of it
+  uint32_t value = 0;
+  bool isBit = false;
+  bool knownTo(const uint32_t *clock) const {
+    return word != noStep && (isBit ? (clock[word] & value) != 0 : clock[word] >= value);
+  }
+  void raise(uint32_t *clock) const {
+    if (word != noStep)
+      clock[word] = isBit ? clock[word] | value : std::max(clock[word], value);
+  }
+};
+
+class ProtocolNumbers {
+public:
+  explicit ProtocolNumbers(const Protocol &protocol);
+
+  struct StepNumbers {
+    Mark over;    ///< its accesses are over
+    Mark arrived; ///< its arrival has happened
+    Mark ends;    ///< what a wait for groups, or a commit, shows to be over
+  };
+
+  const Protocol &protocol;
+  const ProtocolStep &step(StepRef ref) const { return protocol.roles[ref.role].steps[ref.index]; }
+  const StepNumbers &of(StepRef ref) const { return byRole[ref.role][ref.index]; }
+  size_t steps() const { return allSteps; }
+
+  /// Words of a clock. Its parts order steps in time, accesses to shared memory (from word
+  /// `memory` on) and accesses to tensor memory (from word `tensor` on). Relaxed steps do not order
+  /// shared memory. Narrow waits acquire neither memory from remote arrivals. The end of a copy
+  /// orders the memory of its issuer only if the issuer arrives on the same barrier; the bytes that
+  /// a copy brings release nothing. Parts that would be equal are one.
+  unsigned clockWords() const { return std::max(memory, tensor) + part; }
+  unsigned memory = 0, tensor = 0;
+  void join(uint32_t *into, const uint32_t *from, const ProtocolStep &by) const;
+  void joinTime(uint32_t *into, const uint32_t *from) const { joinPart(into, from); }
+  /// Returns the part of a clock that orders accesses to a tile.
+  const uint32_t *clockFor(unsigned tile, const uint32_t *clock) const {
+    return clock + (protocol.tiles[tile].tensor ? tensor : memory);
+  }
+  /// Returns whether the end of a copy says nothing of the steps before it.
+  bool endsAlone(StepRef copy) const;
+  /// Forgets in all parts but that of time.
+  void forgetMemory(uint32_t *clock) const;
+  /// The mark of a role that has taken a step.
+  Mark taken(StepRef ref) const { return {ref.role, ref.index + 1, false}; }
+
+  /// Returns whether another role may write the tile at an unknown time: its reads are not reads
+  /// of nothing.
+  bool mayBeWritten(unsigned tile, unsigned readingRole) const;
+
+  /// The protocol has waits for the phase of an own arrival.
+  bool ownWaits = false;
+  /// A barrier has narrow waits and remote arrivals: barriers record apart what local arrivals
+  /// release.
+  bool narrowWaits = false;
+
+private:
+  void numberRole(unsigned role, unsigned &words, unsigned &copies);
+  void joinPart(uint32_t *into, const uint32_t *from) const;
+
+  unsigned part = 0, counters = 0; ///< words of a part, and of these, counters
+  size_t allSteps = 0;
+  std::vector<std::vector<StepNumbers>> byRole;
+  std::vector<std::vector<unsigned>> uncertainWriters; ///< roles, by tile
+};
+
+/// Returns whether two accesses to tiles must be ordered.
+bool conflict(const ProtocolNumbers &numbers, StepRef first, const ProtocolAccess &a,
+              StepRef second, const ProtocolAccess &b);
+
+} // namespace penstock::sched
+
+#endif // PENSTOCK_SCHEDULING_PROTOCOL_PROTOCOLNUMBERS_H

@@ -1,0 +1,23 @@
+//===- LowerElements.h - Single elements ------------------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TARGET_NVPTX_OPERATIONS_LOWERELEMENTS_H
+#define PENSTOCK_TARGET_NVPTX_OPERATIONS_LOWERELEMENTS_H
+
+#include "Target/NVPTX/Threads/LoweringContext.h"
+
+namespace penstock::nvptx {
+
+/// Checks the tile of a load, store or atomic: single elements are those of shared tiles and
+/// tensors, and mutable scalars.
+LogicalResult checkElementAccess(LoweringContext &c, Operation *op);
+
+/// Loads an element; zero outside of the tile or tensor.
+Value loadElement(LoweringContext &c, Value memref, mlir::ValueRange indices);
+
+} // namespace penstock::nvptx
+
+#endif // PENSTOCK_TARGET_NVPTX_OPERATIONS_LOWERELEMENTS_H

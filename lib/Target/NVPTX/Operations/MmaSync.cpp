@@ -1,0 +1,66 @@
+//===- MmaSync.cpp - Products by the tensor cores of each warp ------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Target/NVPTX/Operations/MmaSync.h"
+#include "Target/NVPTX/Phases/KernelArchitecture.h"
+
+using namespace mlir;
+using namespace penstock;
+
+/// The instruction's name for an element that is multiplied.
+static const char *nameOf(Type element, bool tf32) {
+  if (element.isF16())
+    return "f16";
+  if (element.isBF16())
+    return "bf16";
+  if (element.isF32())
+    return tf32 ? "tf32" : nullptr;
+  if (isa<Float8E4M3FNType>(element))
+    return "e4m3";
+  if (isa<Float8E5M2Type>(element))
+    return "e5m2";
+  return element.isInteger(8) ? "s8" : nullptr;
+}
+
+std::optional<nvptx::MmaShape> nvptx::mmaShapeOf(tile::GemmOp op) {
+  auto a = cast<MemRefType>(op.getA().getType()), b = cast<MemRefType>(op.getB().getType());
+  auto acc = cast<MemRefType>(op.getAcc().getType());
+  bool tf32 = op.getPrecision() == tile::Precision::TF32;
+  const char *left = nameOf(a.getElementType(), tf32), *right = nameOf(b.getElementType(), tf32);
+  if (op.isScaled()) // has the shape of one of f8, but only tcgen05 multiplies with scales
+    left = right = "e4m3";
+  int64_t bits = a.getElementTypeBitWidth();
+  if (!left || !right || bits != int64_t(b.getElementTypeBitWidth()))
+    return std::nullopt;
+  bool integers = a.getElementType().isInteger(8) && !op.isScaled();
+  if (!(integers ? acc.getElementType().isInteger(32) : acc.getElementType().isF32()))
+    return std::nullopt;
+  // Analyses also look at kernels that have no target yet.
+  auto kernel = op->getParentOfType<func::FuncOp>();
+  const hw::Architecture *architecture = kernel ? tile::targetOf(kernel) : nullptr;
+  if (bits == 8 && !integers && architecture &&
+      (architecture->name == "sm_80" || architecture->name == "sm_86"))
+    return std::nullopt; // f8 from Ada on
+  // Both 16-bit formats are multiplied with themselves only.
+  if (bits == 16 && StringRef(left) != right)
+    return std::nullopt;
+  MmaShape shape;
+  shape.elementBits = bits;
+  shape.k = 256 / bits;
+  const char *sum = integers ? "s32" : "f32";
+  shape.types = std::string(".") + sum + "." + left + "." + right + "." + sum;
+  if (acc.getDimSize(0) % 16 || acc.getDimSize(1) % 8 || a.getDimSize(1) % shape.k)
+    return std::nullopt;
+  return shape;
+}
+
+layout::Distribution nvptx::mmaLayoutOf(tile::GemmOp op, int64_t warps) {
+  auto acc = cast<MemRefType>(op.getAcc().getType());
+  int64_t alongRows = 1;
+  while (alongRows < warps && acc.getDimSize(0) % (alongRows * 2 * 16) == 0)
+    alongRows *= 2;
+  return layout::mmaAccumulator(acc.getDimSize(0), acc.getDimSize(1), warps, alongRows);
+}

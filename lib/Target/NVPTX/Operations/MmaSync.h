@@ -1,0 +1,37 @@
+//===- MmaSync.h - Products by the tensor cores of each warp ----*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which products mma.sync computes, and how warps share the accumulator. The
+// choice of layouts and the lowering must agree, so both ask here.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TARGET_NVPTX_OPERATIONS_MMASYNC_H
+#define PENSTOCK_TARGET_NVPTX_OPERATIONS_MMASYNC_H
+
+#include "Dialect/Tile/TileDialect.h"
+#include "Layout/Distribution.h"
+
+namespace penstock::nvptx {
+
+/// One mma.sync: 16 x 8 results, 32 bytes of k.
+struct MmaShape {
+  int64_t k = 16;
+  int64_t elementBits = 16;
+  std::string types; ///< of D, A, B and C, as the instruction names them
+};
+
+/// The instruction for a product; none if its type or shape has none, so that
+/// threads multiply.
+std::optional<MmaShape> mmaShapeOf(tile::GemmOp op);
+
+/// Returns the distribution of an mma.sync accumulator over \p warps warps. It prefers warps along
+/// rows, so that reductions along a row stay inside of a warp.
+layout::Distribution mmaLayoutOf(tile::GemmOp op, int64_t warps);
+
+} // namespace penstock::nvptx
+
+#endif // PENSTOCK_TARGET_NVPTX_OPERATIONS_MMASYNC_H

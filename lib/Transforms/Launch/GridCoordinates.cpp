@@ -1,0 +1,70 @@
+//===- GridCoordinates.cpp - From block numbers to coordinates ------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Transforms/Launch/GridCoordinates.h"
+#include "Transforms/Launch/KernelAbi.h"
+
+using namespace mlir;
+using namespace penstock;
+
+template <typename Op> static Value safely(OpBuilder &b, Location loc, Value x, Value y) {
+  auto op = Op::create(b, loc, x, y);
+  op->setAttr(abi::safeAttr, b.getUnitAttr());
+  return op;
+}
+
+Value penstock::safeQuotient(OpBuilder &b, Location loc, Value x, Value y) {
+  return safely<arith::DivUIOp>(b, loc, x, y);
+}
+
+Value penstock::safeRemainder(OpBuilder &b, Location loc, Value x, Value y) {
+  return safely<arith::RemUIOp>(b, loc, x, y);
+}
+
+/// The same in a grid without clusters.
+static SmallVector<Value> coordinatesOf(OpBuilder &b, Location loc, ValueRange extents,
+                                        std::optional<int64_t> swizzle, Value block) {
+  SmallVector<Value> coordinates;
+  if (!swizzle) {
+    for (Value extent : extents.drop_back()) {
+      coordinates.push_back(safeRemainder(b, loc, block, extent));
+      block = safeQuotient(b, loc, block, extent);
+    }
+    coordinates.push_back(block);
+    return coordinates;
+  }
+  Value rows = extents[0], columns = extents[1];
+  Value width = arith::ConstantIndexOp::create(b, loc, *swizzle);
+  Value perGroup = arith::MulIOp::create(b, loc, rows, width);
+  Value group = safeQuotient(b, loc, block, perGroup);
+  Value inGroup = safeRemainder(b, loc, block, perGroup);
+  Value firstColumn = arith::MulIOp::create(b, loc, group, width);
+  Value left = arith::SubIOp::create(b, loc, columns, firstColumn);
+  Value thisWidth = arith::MinSIOp::create(b, loc, width, left);
+  coordinates.push_back(safeQuotient(b, loc, inGroup, thisWidth));
+  Value column = safeRemainder(b, loc, inGroup, thisWidth);
+  coordinates.push_back(arith::AddIOp::create(b, loc, firstColumn, column));
+  return coordinates;
+}
+
+SmallVector<Value> penstock::coordinatesOfBlock(OpBuilder &b, tile::GridOp grid, ValueRange extents,
+                                                Value block) {
+  Location loc = grid.getLoc();
+  auto along = [&](unsigned dim) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, grid.clusterAlong(dim));
+  };
+  SmallVector<Value> inCluster;
+  for (unsigned dim = 0; grid.getCluster() && dim < grid.getNumResults(); ++dim) {
+    inCluster.push_back(safeRemainder(b, loc, block, along(dim)));
+    block = safeQuotient(b, loc, block, along(dim));
+  }
+  SmallVector<Value> coordinates = coordinatesOf(b, loc, extents, grid.getSwizzle(), block);
+  for (auto [dim, own] : llvm::enumerate(inCluster)) {
+    Value first = arith::MulIOp::create(b, loc, coordinates[dim], along(unsigned(dim)));
+    coordinates[dim] = arith::AddIOp::create(b, loc, first, own);
+  }
+  return coordinates;
+}
