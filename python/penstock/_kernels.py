@@ -171,25 +171,29 @@ class Kernel:
         chosen = f"{sorted((fix or {}).items())} {flags} {sorted(fields.items())}"
         return CompiledKernel(handle.value, self.name, target, found, chosen)
 
+    def _report(self, kind: str, target: str, fields: Mapping[str, Any],
+                sizes: Mapping[str, float] | None = None, timings: int = 0) -> str:
+        return _reports.make(self.library._handle, self.name, kind, target, fields, sizes, timings)
+
     def explain(self, target: str = "sm_90a", **fields: Any) -> str:
         """The schedule of the kernel's pipelined loops."""
-        return _reports.make(self, "explain", target, fields)
+        return self._report("explain", target, fields)
 
     def timeline(self, target: str = "sm_90a", sizes: Mapping[str, float] | None = None,
                  **fields: Any) -> _reports.Picture:
         """With sizes, the timeline of a run on the emulator; else the predicted one of a loop."""
         kind = "timeline" if sizes is None else "run_timeline"
-        return _reports.Picture(_reports.make(self, kind, target, fields, sizes))
+        return _reports.Picture(self._report(kind, target, fields, sizes))
 
     def check(self, target: str = "sm_90a", sizes: Mapping[str, float] | None = None, timings: int = 20,
               **fields: Any) -> dict[str, Any]:
         """Runs the kernel on the emulator over shapes and timings; raises penstock.Error for findings."""
-        found: dict[str, Any] = json.loads(_reports.make(self, "check", target, fields, sizes, timings))
+        found: dict[str, Any] = json.loads(self._report("check", target, fields, sizes, timings))
         return found
 
     def tune(self, target: str = "native", sizes: Mapping[str, float] | None = None) -> dict[str, Any]:
         """Tunes the kernel's space for sizes; winners are stored in the cache."""
-        found: dict[str, Any] = json.loads(_reports.make(self, "tune", target, {}, sizes))
+        found: dict[str, Any] = json.loads(self._report("tune", target, {}, sizes))
         return found
 
     def __repr__(self) -> str:

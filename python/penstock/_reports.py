@@ -5,12 +5,9 @@ from __future__ import annotations
 import ctypes
 import json
 from ctypes import byref, c_void_p
-from typing import TYPE_CHECKING, Any, Mapping
+from typing import Any, Mapping
 
 from ._library import ReportOptions, check, compile_options, lib, settings, take_text
-
-if TYPE_CHECKING:
-    from ._kernels import Kernel
 
 _KINDS = {"explain": 0, "timeline": 1, "run_timeline": 2, "check": 3, "tune": 4, "cache": 5}
 
@@ -49,15 +46,14 @@ class Layout:
         return f"Layout({self.text!r}" + (f", rows={self.rows})" if self.rows else ")")
 
 
-def make(kernel: "Kernel", kind: str, target: str, fields: Mapping[str, Any],
+def make(library: int | None, kernel: str, kind: str, target: str, fields: Mapping[str, Any],
          sizes: Mapping[str, float] | None = None, timings: int = 0) -> str:
     named, count = settings(sizes or {})
     options = ReportOptions(
         ctypes.sizeof(ReportOptions), compile_options(target, fields, {}, 0), named, count, timings)
     text = c_void_p()
     try:
-        check(lib.penstock_make_report, kernel.library._handle, kernel.name.encode(), _KINDS[kind], byref(options),
-              byref(text))
+        check(lib.penstock_make_report, library, kernel.encode(), _KINDS[kind], byref(options), byref(text))
     finally:
         made = take_text(text.value).decode()
     return made

@@ -43,6 +43,8 @@ class Finding:
 class Report:
     """Findings, output and counts of one launch, or of several that are merged."""
 
+    sampled = None  # the number of checked blocks, if that is not all of them
+
     def __init__(self, handle):
         self.handle = handle
 

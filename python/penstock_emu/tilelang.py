@@ -8,6 +8,7 @@
 Arrays are numpy's. A GPU is not needed; nvcc is, because TileLang writes CUDA C++.
 """
 
+import functools
 import os
 import pathlib
 import subprocess
@@ -65,13 +66,14 @@ class Map:
 
 
 class Compiled:
-    """PTX, and how the host code launches it."""
+    """PTX, and how the host code launches it. `cluster` is None without clusters."""
 
-    def __init__(self, ptx, name, parameters, grid, block, shared):
+    def __init__(self, ptx, name, parameters, grid, block, shared, cluster=None):
         self.ptx, self.name, self.parameters = ptx, name, parameters
-        self.grid, self.block, self.shared = grid, block, shared
+        self.grid, self.block, self.shared, self.cluster = grid, block, shared, cluster
 
 
+@functools.lru_cache(maxsize=256)
 def ptx_of(source, arch):
     """Compiles CUDA C++ of TileLang with nvcc, of PENSTOCK_NVCC or on the path."""
     package = pathlib.Path(tilelang.__file__).parent
@@ -89,11 +91,25 @@ def ptx_of(source, arch):
         return ptx.read_text()
 
 
-def compile_kernel(function, arch="sm_90a", pass_configs=None):
-    """Compiles a function of T.prim_func, whose sizes must be constant."""
+def cluster_of(attributes, extents):
+    """Sizes of a kernel's clusters, or None."""
+    if "cluster_dims" in attributes:
+        sizes = tuple(int(size) for size in attributes["cluster_dims"])
+    else:
+        sizes = tuple(extents.get(f"clusterIdx.{axis}", 1) for axis in "xyz")
+    return sizes if any(size > 1 for size in sizes) else None
+
+
+def lowered(function, arch="sm_90a", pass_configs=None):
+    """TileLang's host and device code of a function of T.prim_func."""
     target = tvm.target.Target({"kind": "cuda", "arch": arch})
     with tvm.transform.PassContext(config=pass_configs or {}), target:
-        artifact = tilelang.lower(function, target=target)
+        return tilelang.lower(function, target=target)
+
+
+def compile_kernels(function, arch="sm_90a", pass_configs=None):
+    """Compiles a function of T.prim_func, whose sizes must be constant; returns its launches in their order."""
+    artifact = lowered(function, arch, pass_configs)
     kernels = {str(variable.name_hint): kernel for variable, kernel in artifact.device_mod.functions.items()}
     maps, launches = {}, []
     for name, *arguments in calls_of(artifact.host_mod):
@@ -101,23 +117,36 @@ def compile_kernel(function, arch="sm_90a", pass_configs=None):
             maps[arguments[0]] = Map(*arguments[1:])
         elif name in kernels:
             launches.append((name, arguments))
+    made = []
+    for name, arguments in launches:
+        attributes = kernels[name].attrs
+        extents = {str(key): int(value) for key, value in attributes["thread_extent"].items()}
+        tags = [str(tag) for tag in attributes["tirx.kernel_launch_params" if "tirx.kernel_launch_params" in attributes
+                                                else "tir.kernel_launch_params"]]
+        sizes = [[extents.get(f"{kind}.{axis}", 1) for axis in "xyz"] for kind in ("blockIdx", "threadIdx")]
+        shared = int(attributes["dyn_shared_memory_buf"]) if "dyn_shared_memory_buf" in attributes else 0
+        parameters = [maps.get(argument, argument) for argument in arguments[:len(arguments) - len(tags)]]
+        made.append(Compiled(ptx_of(artifact.kernel_source, arch), name, parameters, *sizes, shared,
+                             cluster_of(attributes, extents)))
+    return made
+
+
+def compile_kernel(function, arch="sm_90a", pass_configs=None):
+    """Compiles a function that launches one kernel."""
+    launches = compile_kernels(function, arch, pass_configs)
     if len(launches) != 1:
         raise EmulatorError(f"the function launches {len(launches)} kernels; only one is supported")
-    name, arguments = launches[0]
-    attributes = kernels[name].attrs
-    extents = {str(key): int(value) for key, value in attributes["thread_extent"].items()}
-    tags = [str(tag) for tag in attributes["tirx.kernel_launch_params" if "tirx.kernel_launch_params" in attributes
-                                            else "tir.kernel_launch_params"]]
-    sizes = [[extents.get(f"{kind}.{axis}", 1) for axis in "xyz"] for kind in ("blockIdx", "threadIdx")]
-    shared = int(attributes["dyn_shared_memory_buf"]) if "dyn_shared_memory_buf" in attributes else 0
-    parameters = [maps.get(argument, argument) for argument in arguments[:len(arguments) - len(tags)]]
-    return Compiled(ptx_of(artifact.kernel_source, arch), name, parameters, *sizes, shared)
+    return launches[0]
 
 
 def launch_of(kernel, args, arch):
     """The PTX of a kernel with the arguments of a launch."""
     if not isinstance(kernel, Compiled):
         kernel = compile_kernel(kernel, arch)
+    expected = [parameter.tensor if isinstance(parameter, Map) else parameter for parameter in kernel.parameters]
+    for name in args:
+        if name not in expected:
+            raise EmulatorError(f"the kernel has no argument `{name}`; it has " + ", ".join(dict.fromkeys(map(str, expected))))
     values, names = [], []
     for parameter in kernel.parameters:
         name = parameter.tensor if isinstance(parameter, Map) else parameter
@@ -127,7 +156,7 @@ def launch_of(kernel, args, arch):
         values.append(parameter.of(getattr(value, "array", value)) if isinstance(parameter, Map) else value)
         names.append(name)
     return dict(ptx=kernel.ptx, kernel=kernel.name, grid=kernel.grid, block=kernel.block, args=values,
-                shared=kernel.shared, name=kernel.name + ".ptx", names=names)
+                shared=kernel.shared, cluster=kernel.cluster, name=kernel.name + ".ptx", names=names)
 
 
 def check(kernel, args, arch="sm_90a", timings=4, threads=0, max_instructions=0):

@@ -5,16 +5,18 @@
     from penstock_emu.triton import check
     check(kernel, grid=(8,), args=dict(x=x, y=y, n=1000, BLOCK=128)).raise_on("undefined")
 
-Arrays are numpy's. Neither torch nor a GPU is needed.
+Arrays are numpy's. Neither torch nor a GPU is needed. Kernels of Gluon are checked in the same way. Triton 3.4 and later
+are supported.
 """
 
-import inspect
+import difflib
 
 import numpy
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
+from ._library import EmulatorError
 from .device import Output, TensorMap
 from .device import check as check_ptx
 from .device import mutate as mutate_ptx
@@ -27,10 +29,13 @@ SCALARS = {"float16": "fp16", "float32": "fp32", "float64": "fp64", "int8": "i8"
 
 
 class Descriptor:
-    """A tensor descriptor argument: an array, and the shape of the blocks that are loaded or stored."""
+    """A tensor descriptor argument: an array, and the shape of the blocks that are loaded or stored.
 
-    def __init__(self, array, block_shape):
-        self.array, self.block_shape = array, list(block_shape)
+    `layout` is that of the blocks in shared memory, for kernels of Gluon.
+    """
+
+    def __init__(self, array, block_shape, layout=None):
+        self.array, self.block_shape, self.layout = array, list(block_shape), layout
 
     def parameters(self, meta):
         """A map, then sizes and strides in elements, as the kernel takes them."""
@@ -43,7 +48,8 @@ class Descriptor:
 def signature_of(value):
     """Triton's type of an argument."""
     if isinstance(value, Descriptor):
-        return f"tensordesc<{POINTERS[value.array.dtype.name][1:]}{value.block_shape}>".replace(" ", "")
+        layout = f",{value.layout!r}" if value.layout is not None else ""
+        return f"tensordesc<{POINTERS[value.array.dtype.name][1:]}{value.block_shape}".replace(" ", "") + layout + ">"
     if isinstance(value, (numpy.ndarray, Output)):
         return POINTERS[getattr(value, "array", value).dtype.name]
     if isinstance(value, numpy.generic):
@@ -57,9 +63,36 @@ def signature_of(value):
     raise TypeError(f"{type(value).__name__} cannot be an argument of a kernel")
 
 
+def source_class(kernel):
+    """The class of Triton that compiles a kernel: that of Gluon for kernels of Gluon."""
+    if any("gluon" in each.__module__ for each in type(kernel).__mro__):
+        from triton.experimental.gluon._runtime import GluonASTSource
+        return GluonASTSource
+    return ASTSource
+
+
+def check_names(kernel, args):
+    """Reports arguments that a kernel does not have, and those that are missing."""
+    if not hasattr(kernel, "params"):
+        raise EmulatorError(f"{type(kernel).__name__} is not a kernel: expected a function of triton.jit or gluon.jit, "
+                            "without heuristics and autotune")
+    names = [parameter.name for parameter in kernel.params]
+    title = getattr(kernel, "__name__", "the kernel")
+    for name in args:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            raise EmulatorError(f"{title} has no parameter `{name}`; " +
+                                (f"did you mean `{near[0]}`?" if near else "it has " + ", ".join(names)))
+    missing = [parameter.name for parameter in kernel.params
+               if parameter.name not in args and not parameter.has_default]
+    if missing:
+        raise EmulatorError(f"{title} has no argument for " + ", ".join(f"`{name}`" for name in missing))
+
+
 def compile_kernel(kernel, args, capability=90, num_warps=4, num_stages=3, **options):
     """Compiles a kernel for arguments; returns what triton.compile does."""
-    names = list(inspect.signature(kernel.fn).parameters)
+    check_names(kernel, args)
+    names = [parameter.name for parameter in kernel.params]
     constant = {p.name for p in kernel.params if p.is_constexpr}
     signature, constants, attributes = {}, {}, {}
     for i, name in enumerate(names):
@@ -72,7 +105,7 @@ def compile_kernel(kernel, args, capability=90, num_warps=4, num_stages=3, **opt
         aligned = isinstance(value, (numpy.ndarray, Output)) or (isinstance(value, int) and value % 16 == 0)
         if aligned:
             attributes[(i,)] = [["tt.divisibility", 16]]
-    return triton.compile(ASTSource(kernel, signature, constants, attributes),
+    return triton.compile(source_class(kernel)(kernel, signature, constants, attributes),
                           target=GPUTarget("cuda", capability, 32),
                           options=dict(num_warps=num_warps, num_stages=num_stages, **options))
 
@@ -93,6 +126,8 @@ def launch_of(kernel, grid, args, capability=90, num_warps=4, num_stages=3, **op
         names += [name] * len(expanded)
     blocks = numpy.prod([grid] if isinstance(grid, int) else grid)
     for what, size in (("global_scratch", "global_scratch_size"), ("profile_scratch", "profile_scratch_size")):
+        if not hasattr(meta, size):
+            continue  # Triton 3.4 has no second one
         bytes = (getattr(meta, size, 0) or 0) * int(blocks) * (getattr(meta, "num_ctas", 1) or 1)
         values.append(Output(numpy.empty(max(bytes, 128), numpy.uint8)))
         names.append(what)
