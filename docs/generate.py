@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes the generated pages of docs/: the reference of the dialects and of the
 passes from ODS, the list of diagnostic codes, and the status of operations from
-penstock-status, which compiles each of them for each target.
+penstock-status, which compiles each of them for each target. In other pages it writes
+what stands between `<!-- generated: NAME -->` and `<!-- end -->`: pipelines and phases.
 
   docs/generate.py                 update docs/ in place
   docs/generate.py --check         fail, with a diff, if docs/ is out of date
@@ -13,6 +14,8 @@ import os
 import re
 import subprocess
 import sys
+
+import pipelines
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BANNER = "<!-- Generated from {} by docs/generate.py; edit that instead. -->\n\n"
@@ -88,21 +91,53 @@ def diagnostics(_options):
     return text
 
 
-def status(options):
-    candidates = [options.status] if options.status else [
-        os.path.join(ROOT, build, "bin/penstock-status") for build in ("build-ci", "build-dev")]
+def built(given, name):
+    candidates = [given] if given else [
+        os.path.join(ROOT, build, "bin", name) for build in ("build-ci", "build-dev")]
     program = next((p for p in candidates if os.path.exists(p)), None)
     if not program:
-        sys.exit("reference/status.md needs the program penstock-status: build it, or name it by --status")
+        sys.exit(f"{name} is needed: build it, or name it by an option")
+    return program
+
+
+def status(options):
+    program = built(options.status, "penstock-status")
     body = subprocess.run([program], check=True, capture_output=True, text=True).stdout
     body = re.sub(r"\b(PS\d{4})\b", r"[\1](diagnostics.md)", body)
     return BANNER.format("test/docs/Status.cpp") + (
         "# Status of operations\n\n"
-        "Whether a small kernel with this operation compiles for a target, as a tile program and as an explicit kernel:\n"
-        "yes, or the code of the error. `docs/generate.py --only reference/status.md` updates the page.\n\n"
+        "This page lists, for each operation and target, `yes` if a small kernel with the operation compiles, otherwise the\n"
+        "error code. `docs/generate.py --only reference/status.md` updates the page.\n\n"
     ) + body
 
 
+def pipeline_blocks(options):
+    """Texts of generated parts of pages, by name."""
+    opt = built(options.opt, "penstock-opt")
+    known = pipelines.records(ROOT, options.llvm_tblgen, options.mlir_include)
+    native = pipelines.passes(opt, "penstock-native=late=true contract=true")
+    # A pass of the pipeline without late completion stands below the one whose place it takes.
+    for at, each in reversed(list(enumerate(pipelines.passes(opt, "penstock-native=contract=true")))):
+        if each[0] not in [name for name, _ in native]:
+            native.insert(at + 1, each)
+    gpu = pipelines.passes(opt, "penstock-gpu=target=sm_100a contract=true")
+    return {
+        "native-pipeline": pipelines.diagram(native, known, "tile program", "LLVM dialect"),
+        "gpu-pipeline": pipelines.diagram(gpu, known, "tile program", "LLVM dialect"),
+        "gpu-phases": pipelines.phase_table(gpu, known),
+        "nv-attributes": pipelines.attribute_table(ROOT),
+    }
+
+
+def with_blocks(name, blocks):
+    """A page with its generated parts written anew."""
+    with open(os.path.join(ROOT, "docs", name), encoding="utf-8") as file:
+        page = file.read()
+    part = re.compile(r"(<!-- generated: ([\w-]+) -->\n)(?:.*?\n)??(<!-- end -->)", re.S)
+    return part.sub(lambda m: m.group(1) + blocks[m.group(2)] + "\n" + m.group(3), page)
+
+
+PAGES_WITH_BLOCKS = ["architecture.md", "contributing/gpu-phases.md"]
 PAGES = {
     "reference/tile.md": tile,
     "reference/nv.md": nv,
@@ -116,16 +151,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--check", action="store_true", help="compare with docs/, write nothing")
     parser.add_argument("--output", default=os.path.join(ROOT, "docs"), help="where to write")
-    parser.add_argument("--only", choices=PAGES, help="one page")
+    parser.add_argument("--only", choices=[*PAGES, *PAGES_WITH_BLOCKS], help="one page")
     parser.add_argument("--tblgen", default="/usr/lib/llvm-22/bin/mlir-tblgen")
     parser.add_argument("--status", help="the program penstock-status; by default that of build-ci or build-dev")
+    parser.add_argument("--llvm-tblgen", default="/usr/lib/llvm-22/bin/llvm-tblgen")
+    parser.add_argument("--opt", help="the program penstock-opt; by default that of build-ci or build-dev")
     parser.add_argument("--mlir-include", default="/usr/lib/llvm-22/include")
     options = parser.parse_args()
     stale = False
-    for page, make in PAGES.items():
-        if options.only not in (None, page):
-            continue
-        text = make(options)
+    chosen = [page for page in [*PAGES, *PAGES_WITH_BLOCKS] if options.only in (None, page)]
+    blocks = pipeline_blocks(options) if set(chosen) & set(PAGES_WITH_BLOCKS) else {}
+    for page in chosen:
+        text = PAGES[page](options) if page in PAGES else with_blocks(page, blocks)
         path = os.path.join(options.output, page)
         if not options.check:
             os.makedirs(os.path.dirname(path), exist_ok=True)

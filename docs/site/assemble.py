@@ -18,9 +18,21 @@ RENAMED = {
 }
 # Pages that a search should show first.
 BOOST = {"start": 8, "tutorials": 4, "how-to": 4, "explanation": 2}
+HIGHLIGHTED = 6000  # characters
 LANGUAGES = {".h": "cpp", ".cpp": "cpp", ".cu": "cpp", ".py": "python", ".md": "markdown", ".td": "tablegen"}
+FROM = re.compile(r"<!-- from: (\S+) -->\n```(\w+)\n(.*?)^```", re.S | re.M)
 FENCE = re.compile(r"^( *)```.*?^\1```", re.S | re.M)
+TABS = re.compile(r"^<!-- tabs -->\n(.*?)^<!-- end of tabs -->\n", re.S | re.M)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+
+
+def tabs(section):
+    """The sections of a page between `<!-- tabs -->` and `<!-- end of tabs -->`, as tabs."""
+    text = ""
+    for part in re.split(r"^### ", section.group(1), flags=re.M)[1:]:
+        title, _, body = part.partition("\n")
+        text += f'=== "{title}"\n' + "".join(f"    {line}\n" if line else "\n" for line in body.split("\n"))
+    return text
 
 
 class Assembler:
@@ -61,12 +73,22 @@ class Assembler:
             return title.group(1).split(": ")[0] if title else text
         return text
 
+    def numbered(self, block):
+        """A block that shows lines of a file, with their numbers in that file."""
+        with open(os.path.join(self.root, block[1]), encoding="utf-8") as file:
+            source = [line.strip() for line in file.read().splitlines()]
+        shown = [line.strip() for line in block[3].splitlines()]
+        first = next(at for at in range(len(source)) if source[at:at + len(shown)] == shown)
+        return f'```{block[2]} linenums="{first + 1}" title="{block[1]}"\n{block[3]}```'
+
     def convert(self, page, text):
         """A page with the links of the site; code is left alone."""
+        text = FROM.sub(self.numbered, text)
         kept = []
         text = FENCE.sub(lambda m: kept.append(m.group(0)) or f"\0{len(kept) - 1}\0", text)
         text = LINK.sub(lambda m: f"{m[1]}[{self.label(page, m[2], m[3])}]({self.link(page, m[3])})", text)
-        return re.sub(r"\0(\d+)\0", lambda m: kept[int(m.group(1))], text)
+        text = re.sub(r"\0(\d+)\0", lambda m: kept[int(m.group(1))], text)
+        return TABS.sub(tabs, text)
 
     def write(self, path, text):
         full = os.path.join(self.output, path)
@@ -112,5 +134,6 @@ class Assembler:
                     continue
                 with open(full, encoding="utf-8") as file:
                     text = file.read()
-                language = LANGUAGES.get(os.path.splitext(path)[1], "text")
+                # Large files are not highlighted: that takes ten times their size.
+                language = LANGUAGES.get(os.path.splitext(path)[1], "text") if len(text) < HIGHLIGHTED else "text"
                 self.write(self.site_path(path), f"{hidden}# {path}\n\n````{language}\n{text.rstrip()}\n````\n")

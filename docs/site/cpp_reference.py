@@ -2,10 +2,17 @@
 
 A page has the header's own introduction, then its types with public members,
 then its functions. Namespace `detail` is internal, except the classes behind
-members such as `b.tma`, which are shown with that member's name.
+members such as `b.tma`, which are shown with that member's name. Parameters of
+internal types are shown as the public types that convert to them.
+
+Examples are parts of the C++ files in docs/site/examples, which a test compiles: a
+comment `// example: NAME, NAME` names the functions that the lines below it, up
+to the next such comment, show.
 """
 import os
 import re
+import shutil
+import subprocess
 import xml.etree.ElementTree as ElementTree
 
 INTERNAL = {"record.h", "callback.h", "export.h", "list.h", "penstock.h"}
@@ -51,8 +58,29 @@ def plain(element):
     return " ".join("".join(element.itertext()).split()) if element is not None else ""
 
 
+# Internal types of parameters, and what users pass.
+SHOWN = (
+    (r"std::type_identity_t<\s*detail::(?:ScalarParameter|ScalarArg)<\s*(\w+)\s*>\s*>", r"Scalar<\1>"),
+    (r"(?:const )?std::type_identity_t<\s*detail::IndexArg\s*>", "Index"),
+    (r"detail::(?:ScalarParameter|ScalarArg)<\s*([\w_]+)\s*>", r"Scalar<\1>"),
+    (r"detail::IndexArg", "Index"),
+    (r"detail::ExprArg<\s*(\w+)\s*>", r"Expr<\1>"),
+    (r"typename (?:penstock::)?detail::ArgumentTraits<\s*A\s*>::Host", "Host<A>"),
+    (r"(?:penstock::)?detail::List<\s*const (?:penstock::)?detail::Argument\s*>", "List<const Argument>"),
+    (r"\bArg (?=\w)", "Index "),
+    (r"\bExprIndex\b", "Expr<index_t>"),
+    (r"detail::TunedFor<\s*K\s*>", "TunedOf<..>"),
+    (r"(?:penstock::)?detail::(LoopRange|Argument|\w+Calls)\b", r"\1"),
+)
+# Functions that only the library calls: they take its handles.
+LIBRARY_ONLY = re.compile(r"detail::(Ref|ExecutableRef|TuningSpace|KernelSource)\b|detail::TunedKernel|uint32_t recording|"
+                          r"detail::nv::")
+
+
 def tidy(code):
-    code = re.sub(r"\bdetail::(\w+Calls)\b", r"\1", code)
+    code = re.sub(r"\s+", " ", code)
+    for internal, public in SHOWN:
+        code = re.sub(internal, public, code)
     return re.sub(r"< ", "<", re.sub(r" >", ">", code)).replace(" &", " &").strip()
 
 
@@ -69,6 +97,8 @@ def signature(member):
 
 
 def usable(member):
+    if member.get("kind") == "function" and LIBRARY_ONLY.search(member.findtext("argsstring") or ""):
+        return False
     whole = " ".join((plain(member.find("type")), member.findtext("definition") or "", member.findtext("argsstring") or ""))
     return not REFUSED.search(whole) and "=delete" not in whole and not (member.findtext("name") or "").startswith("~")
 
@@ -81,8 +111,24 @@ def grouped(members):
     return groups.items()
 
 
-def functions(members, level, owner=""):
-    out = ""
+EXAMPLE = re.compile(r"^// example: ((?:.*,\n// )*.*)\n", re.M)
+
+
+def read_examples(folder):
+    """The code of each example by the names that it shows."""
+    examples = {}
+    for file in sorted(os.listdir(folder)):
+        parts = EXAMPLE.split(open(os.path.join(folder, file), encoding="utf-8").read())
+        for names, code in zip(parts[1::2], parts[2::2]):
+            code = code.split("\n// end", 1)[0].strip("\n")
+            for name in re.split(r",\s+(?://\s+)?", names):
+                examples.setdefault(name, code)
+    return examples
+
+
+def functions(members, level, owner="", examples=None, full=""):
+    """Sections of functions. Those with one example share it."""
+    out, shown = "", {}
     for name, overloads in grouped(m for m in members if m.get("kind") == "function" and usable(m)):
         heading = name.replace("<", "&lt;")
         out += f"\n{level} {owner}{heading}\n\n```cpp\n" + "\n".join(signature(m) for m in overloads) + "\n```\n"
@@ -92,6 +138,12 @@ def functions(members, level, owner=""):
             if prose and prose not in seen:
                 seen.append(prose)
         out += "".join(f"\n{prose}\n" for prose in seen)
+        if code := (examples or {}).get(full + name):
+            if code in shown:
+                out += f"\nExample: see `{shown[code]}`.\n"
+            else:
+                shown[code] = owner + name
+                out += f"\n```cpp\n{code}\n```\n"
     return out
 
 
@@ -122,8 +174,9 @@ def enums(members, level):
 
 
 class Reference:
-    def __init__(self, xml, headers):
+    def __init__(self, xml, headers, examples):
         self.headers = headers
+        self.examples = read_examples(examples)
         self.compounds, self.members, self.calls = {}, {}, {}
         for file in sorted(os.listdir(xml)):
             if not re.match(r"(class|struct|namespace)\w*\.xml$", file):
@@ -147,18 +200,31 @@ class Reference:
     def header_of(element):
         return os.path.basename(element.find("location").get("file"))
 
+    def name_of(self, compound):
+        return compound.findtext("compoundname").removeprefix("penstock::").replace("detail::", "")
+
+    @staticmethod
+    def public_members(compound):
+        members = [m for s in compound.findall("sectiondef") if (s.get("kind") or "").startswith(("public", "user-defined"))
+                   for m in s.findall("memberdef") if m.get("prot") == "public"]
+        return sorted(members, key=lambda m: int(m.find("location").get("line")))
+
+    def example_prefix(self, compound):
+        """`Block::` for members; `tma.` for those of `b.tma`."""
+        name = self.name_of(compound)
+        return f"{self.calls[name]}." if name in self.calls else re.sub(r"<.*", "", name).strip() + "::"
+
     def compound(self, compound):
-        name = compound.findtext("compoundname").removeprefix("penstock::").replace("detail::", "")
+        name = self.name_of(compound)
         owner = ""
         if name in self.calls:
             owner, title = f"b.{self.calls[name]}.", f"b.{self.calls[name]}"
         else:
             title = name.replace("< ", "<").replace(" >", ">").replace("<", "&lt;")
-        members = [m for s in compound.findall("sectiondef") if (s.get("kind") or "").startswith(("public", "user-defined"))
-                   for m in s.findall("memberdef") if m.get("prot") == "public"]
-        members = sorted(members, key=lambda m: int(m.find("location").get("line")))
+        members = self.public_members(compound)
         prose = description(compound)
-        body = fields(members) + enums(members, "####") + functions(members, "####", owner)
+        body = fields(members) + enums(members, "####") + functions(members, "####", owner, self.examples,
+                                                                     self.example_prefix(compound))
         return f"\n### {title}\n\n{prose}\n{body}" if prose or body else ""
 
     def page(self, header):
@@ -174,15 +240,46 @@ class Reference:
         values = enums(free, "###")
         if types or values:
             page += "\n## Types\n" + values + types
-        if calls := functions(free, "###"):
+        if calls := functions(free, "###", examples=self.examples):
             page += "\n## Functions\n" + calls
         return page
 
 
-def write_pages(xml, headers, write):
+    def all_functions(self, header):
+        """(name of its example, signatures, description) of each function on the page of a header."""
+        for compound in self.compounds.get(header, []):
+            prefix = self.example_prefix(compound)
+            for group in self.groups(self.public_members(compound)):
+                yield (prefix + group[0], *group[1:])
+        yield from self.groups(self.members.get(header, []))
+
+    @staticmethod
+    def groups(members):
+        for name, overloads in grouped(m for m in members if m.get("kind") == "function" and usable(m)):
+            yield name, [signature(m) for m in overloads], " ".join(description(m) for m in overloads).strip()
+
+
+def doxygen(headers, folder):
+    """Writes the public headers as XML; returns its folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    # The macro that marks calls which compilers refuse with an explanation.
+    macro = re.search(r"#define (\w+)\(TEXT\) __attribute__\(\(unavailable", open(os.path.join(headers, "export.h")).read())
+    configuration = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "Doxyfile")).read()
+    configuration += f"INPUT = {headers}\nOUTPUT_DIRECTORY = {folder}\n"
+    configuration += f'PREDEFINED += "{macro.group(1)}(x)=PENSTOCK_REFUSED"\n'
+    subprocess.run(["doxygen", "-"], input=configuration, text=True, check=True, stderr=subprocess.DEVNULL)
+    return os.path.join(folder, "xml")
+
+
+def page_names(headers):
+    return sorted(n for n in os.listdir(headers) if n.endswith(".h") and n not in INTERNAL)
+
+
+def write_pages(xml, headers, examples, write):
     """Calls write(path, text) for each page; returns the headers that have one."""
-    reference = Reference(xml, headers)
-    names = sorted(n for n in os.listdir(headers) if n.endswith(".h") and n not in INTERNAL)
+    reference = Reference(xml, headers, examples)
+    names = page_names(headers)
     # What a kernel uses first, in the order in which it is learned.
     first = ["block.h", "loops.h", "tile.h", "scalar.h", "view.h", "compile.h", "launch.h", "hardware.h", "pipeline.h"]
     names = [n for n in first if n in names] + [n for n in names if n not in first]
@@ -192,5 +289,6 @@ def write_pages(xml, headers, write):
         write(f"cpp/{name}.md", text)
         listing += f"| [{name}]({name}.md) | {text.split(chr(10), 1)[0].split(': ', 1)[1]} |\n"
     write("cpp/index.md", "# C++ reference\n\n`#include <penstock/penstock.h>` includes what a kernel needs. Pages are "
-          "generated from the public headers.\n\n| header | |\n|---|---|\n" + listing)
+          "generated from the public headers.\n\nParameters of type `Scalar<T>`, `Index` and `Expr<T>` also take numbers of C++ and "
+          "a `Var`. `Host<A>` is an argument on the host: a `TensorView` for a tensor, else a number.\n\n| header | |\n|---|---|\n" + listing)
     return names

@@ -60,7 +60,7 @@ def texts(root):
 def instances(root):
     """code -> [(page, instance, verdict)], from the ```instance blocks."""
     found = {}
-    for page in ("explanation/pipelining-cases.md", "contributing/scheduling-instances.md"):
+    for page in ("contributing/pipelining-cases.md", "contributing/scheduling-instances.md"):
         text = open(os.path.join(root, "docs", page), encoding="utf-8").read()
         for block, verdicts in re.findall(r"```instance\n(.*?)```\s+```verdict\n(.*?)```", text, re.S):
             loops = {name: loop for loop, name in re.findall(r"^(loop (\w+) \{.*?^\})", block, re.S | re.M)}
@@ -74,7 +74,7 @@ def messages(root):
     """code -> [(page, message)], from blocks of the guide that show a message."""
     found = {}
     for page in ("README.md", "docs/reference/explicit.md", "docs/how-to/checking.md", "docs/how-to/mutate.md", "docs/tutorials/explicit-kernels.md",
-                 "docs/tutorials/explicit-kernels-2.md"):
+                 "docs/tutorials/explicit-kernels-2.md", "docs/tutorials/explicit-kernels-3.md"):
         text = open(os.path.join(root, page), encoding="utf-8").read()
         for block in re.findall(r"^```(?:text)?\n(.*?)^```", text, re.S | re.M):
             for code in re.findall(r"^(?:\S+:\d+: )?error PS(\d+)", block, re.M):

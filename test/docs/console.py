@@ -37,7 +37,7 @@ BLOCK = re.compile(r"(?:<!-- append: (?P<file>\S+) -->\n```cpp\n(?P<code>.*?)^``
                    r"|<!-- change: (?P<changed>\S+)\n-(?P<old>[^\n]*)\n\+(?P<new>[^\n]*) -->"
                    r"|(?P<none><!-- console: none -->\n)?```console\n(?P<console>.*?)^```"
                    r"|<!-- console\n(?P<hidden>.*?)^-->)", re.S | re.M)
-PROGRESS = re.compile(r", (timing \d+ of \d+|reference), \d+ s$|  timing \d+ of \d+, \d+ s$")
+PROGRESS = re.compile(r", (timing \d+ of \d+|reference), \d+ s$|  timing \d+ of \d+(  about \d+ (s|min) left)?, \d+ s$")
 NUMBER = r"[0-9][0-9.e+-]*"
 VARYING = (
     (re.compile(rf"^(\w+)  {NUMBER} ms$"), rf"\1  {NUMBER} ms"),

@@ -6,7 +6,7 @@ a file that exists and contains the name; in the table below it, each `path` of
 the second column exists (a `*` matches at least one file).
 
 The diagrams of "From C++ to machine code" name every pass of docs/reference/passes.md
-but those that print analyses. A pass has a file that is named like its class.
+but those that print analyses. A pass has one file that is named like its class, in a folder of its library.
 """
 import glob
 import os
@@ -52,9 +52,9 @@ for name in passes:
     if not re.search(rf"^ +\|  {name} ", diagrams, re.M):
         fail(f"no diagram names {name}")
 for path in glob.glob(os.path.join(root, "lib/**/*.td"), recursive=True):
-    for name in re.findall(r"^def (\w+) : Pass<", open(path, encoding="utf-8").read(), re.M):
-        if not os.path.exists(os.path.join(os.path.dirname(path), name + ".cpp")):
-            fail(f"the pass {name} has no file {name}.cpp")
+    for name in re.findall(r"^def (\w+) : (?:Kernel|TileProgram)?Pass<", open(path, encoding="utf-8").read(), re.M):
+        if len(glob.glob(os.path.join(os.path.dirname(path), "**", name + ".cpp"), recursive=True)) != 1:
+            fail(f"the pass {name} has no file {name}.cpp below {os.path.dirname(path)}")
 if len(answers) < 4 or len(paths) < 5 or not asked or len(passes) < 20:
     fail("the tables were not understood")
 print(f"{len(answers)} answers, {len(paths)} paths, {len(passes)} passes, {failures} failures")

@@ -1,0 +1,46 @@
+//===- diagnostics.cpp - Examples of the C++ reference --------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include <cstdio>
+#include <penstock/assemble.h>
+#include <penstock/log.h>
+#include <penstock/penstock.h>
+#include <penstock/statistics.h>
+using namespace penstock;
+
+// example: Error::diagnostics, Error::what, SourceLocation::known, codeName
+template <class F> void guarded(F launch) {
+  try {
+    launch();
+  } catch (const Error &error) {
+    std::puts(error.what());
+    for (const Diagnostic &d : error.diagnostics())
+      if (d.location.known())
+        std::printf("%s in line %u\n", codeName(d.code).c_str(), d.location.line);
+  }
+}
+
+// example: Error::Error, to_json
+void fail(const std::string &text) {
+  Diagnostic d;
+  d.message = text;
+  std::string json = to_json(std::vector<Diagnostic>{d});
+  throw Error({d});
+}
+
+// example: set_log
+void log_compilations() {
+  set_log(LogLevel::Info,
+          [](const Event &event) { std::printf("%s %s\n", event.name, event.subject.c_str()); });
+}
+
+// example: statistics, to_prometheus
+std::string metrics() { return to_prometheus(statistics()); }
+
+// example: find_assembler, assemble
+int registers_of(const std::string &ptx) {
+  return find_assembler().empty() ? 0 : assemble(ptx, Target::sm_90a()).registers;
+}
