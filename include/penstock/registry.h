@@ -19,10 +19,11 @@ namespace penstock::detail {
 
 struct Field {
   const char *name;
-  std::string (*get)(const void *kernel);
-  bool (*set)(void *kernel, const std::string &text);
+  std::string (*get)(const Field &, const void *kernel);
+  bool (*set)(const Field &, void *kernel, const std::string &text);
   /// Address of the field in a kernel.
-  const void *(*address)(const void *kernel) = nullptr;
+  const void *(*address)(const Field &, const void *kernel) = nullptr;
+  size_t index = 0; ///< of a kernel that is defined at run time
 };
 
 struct TuningSpace; // penstock/tune.h
@@ -31,11 +32,12 @@ struct Registration {
   const char *name;
   Loc at;
   std::vector<Field> fields;
-  void *(*make)();
+  void *(*make)(const void *context);
   void (*destroy)(void *kernel);
   KernelSource (*source)(const void *kernel, const char *name, Loc at);
   /// Describes the kernel's space(); null if it has none.
-  void (*space)(TuningSpace &to) = nullptr;
+  void (*space)(const void *context, TuningSpace &to) = nullptr;
+  const void *context = nullptr; ///< of a kernel that is defined at run time
 };
 PENSTOCK_EXPORT int registerKernel(Registration);
 
@@ -85,7 +87,7 @@ Registration registrationOf(const char *name, std::vector<Field> fields, Loc at)
   result.name = name;
   result.at = at;
   result.fields = std::move(fields);
-  result.make = []() -> void * { return new K(); };
+  result.make = [](const void *) -> void * { return new K(); };
   result.destroy = [](void *kernel) { delete static_cast<K *>(kernel); };
   result.source = [](const void *kernel, const char *called, Loc where) {
     using Arguments = typename FunctionTraits<K>::Arguments;
@@ -93,7 +95,7 @@ Registration registrationOf(const char *name, std::vector<Field> fields, Loc at)
                     where);
   };
   if constexpr (requires { K::space(); })
-    result.space = [](TuningSpace &to) { K::space().template describe<K>(to); };
+    result.space = [](const void *, TuningSpace &to) { K::space().template describe<K>(to); };
   return result;
 }
 
@@ -102,13 +104,15 @@ Registration registrationOf(const char *name, std::vector<Field> fields, Loc at)
 #define PENSTOCK_FIELD(KERNEL, FIELD)                                                              \
   ::penstock::detail::Field{                                                                       \
       #FIELD,                                                                                      \
-      [](const void *k) {                                                                          \
+      [](const ::penstock::detail::Field &, const void *k) {                                       \
         return ::penstock::detail::getField(static_cast<const KERNEL *>(k)->FIELD);                \
       },                                                                                           \
-      [](void *k, const std::string &text) {                                                       \
+      [](const ::penstock::detail::Field &, void *k, const std::string &text) {                    \
         return ::penstock::detail::setField(text, static_cast<KERNEL *>(k)->FIELD);                \
       },                                                                                           \
-      [](const void *k) -> const void * { return &static_cast<const KERNEL *>(k)->FIELD; }},
+      [](const ::penstock::detail::Field &, const void *k) -> const void * {                       \
+        return &static_cast<const KERNEL *>(k)->FIELD;                                             \
+      }},
 
 // Applies PENSTOCK_FIELD to each name; three levels of rescanning serve 60 names.
 #define PENSTOCK_PARENS ()

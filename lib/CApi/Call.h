@@ -12,6 +12,7 @@
 #include "penstock/penstock_c.h"
 
 #include <exception>
+#include <memory>
 
 struct penstock_diagnostics {
   std::vector<penstock::Diagnostic> all;
@@ -21,9 +22,10 @@ struct penstock_diagnostics {
 
 struct penstock_library {
   bool isText = false;
-  std::string path; ///< of the shared library, or the name of the text
+  std::string path; ///< of the shared library, or the name of the text or definition
   std::string text;
   std::string json;
+  std::shared_ptr<const void> definition; ///< of penstock_define(); null: another library
 };
 
 struct penstock_kernel {
@@ -74,6 +76,12 @@ template <class T> bool readOptions(const T *from, T &to, Diagnostics &found) {
   std::memcpy(static_cast<void *>(&to), from, std::min(from->size, sizeof(T)));
   return true;
 }
+
+/// False, with an error, for a null pointer.
+bool given(const void *pointer, const char *name, Diagnostics &found);
+
+/// JSON of penstock_library_json.
+std::string toJson(const std::vector<KernelDescription> &kernels);
 
 /// Name and value pairs; an error if one is null.
 bool readSettings(const penstock_setting *from, size_t count, const char *what,

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CApi/Call.h"
+#include "Compiler/Registry.h"
 #include "Diagnostics/Json.h"
 #include "Runtime/KernelInfo.h"
 #include "penstock/cache.h"
@@ -18,27 +19,6 @@ uint32_t penstock_c_version(void) { return PENSTOCK_C_VERSION; }
 const char *penstock_version(void) { return PENSTOCK_VERSION; }
 
 namespace {
-
-std::string toJson(const std::vector<KernelDescription> &kernels) {
-  return jsonArray(kernels, [](const KernelDescription &kernel) {
-    JsonObject fields;
-    for (const auto &[name, value] : kernel.fields)
-      fields.text(name, value);
-    return JsonObject()
-        .text("name", kernel.name)
-        .text("signature", kernel.signature)
-        .text("file", kernel.location.file)
-        .number("line", kernel.location.line)
-        .json("fields", fields.str())
-        .str();
-  });
-}
-
-bool given(const void *pointer, const char *name, capi::Diagnostics &found) {
-  if (!pointer)
-    capi::fail(found, CallArgument, "the argument `" + std::string(name) + "` is null");
-  return pointer;
-}
 
 std::optional<Target> targetOf(const std::string &text, capi::Diagnostics &found) {
   if (text == "native")
@@ -77,6 +57,27 @@ penstock_kernel *wrap(AnyKernel code, std::string name) {
 }
 
 } // namespace
+
+std::string capi::toJson(const std::vector<KernelDescription> &kernels) {
+  return jsonArray(kernels, [](const KernelDescription &kernel) {
+    JsonObject fields;
+    for (const auto &[name, value] : kernel.fields)
+      fields.text(name, value);
+    return JsonObject()
+        .text("name", kernel.name)
+        .text("signature", kernel.signature)
+        .text("file", kernel.location.file)
+        .number("line", kernel.location.line)
+        .json("fields", fields.str())
+        .str();
+  });
+}
+
+bool capi::given(const void *pointer, const char *name, Diagnostics &found) {
+  if (!pointer)
+    fail(found, CallArgument, "the argument `" + std::string(name) + "` is null");
+  return pointer;
+}
 
 bool capi::readSettings(const penstock_setting *from, size_t count, const char *what,
                         std::vector<std::pair<std::string, std::string>> &to, Diagnostics &found) {
@@ -130,7 +131,7 @@ bool capi::readCompileOptions(const penstock_compile_options *from, const pensto
 penstock_status penstock_open(const char *path, penstock_library **library,
                               penstock_diagnostics **diagnostics) {
   return capi::call(diagnostics, [&](capi::Diagnostics &found) {
-    if (!given(library, "library", found) || !given(path, "path", found))
+    if (!capi::given(library, "library", found) || !capi::given(path, "path", found))
       return;
     *library = nullptr;
     found = load_library(path);
@@ -138,7 +139,7 @@ penstock_status penstock_open(const char *path, penstock_library **library,
       return;
     auto made = std::make_unique<penstock_library>();
     made->path = path;
-    made->json = toJson(kernels_of_library(path));
+    made->json = capi::toJson(kernels_of_library(path));
     *library = made.release();
   });
 }
@@ -146,15 +147,15 @@ penstock_status penstock_open(const char *path, penstock_library **library,
 penstock_status penstock_parse(const char *text, const char *file, penstock_library **library,
                                penstock_diagnostics **diagnostics) {
   return capi::call(diagnostics, [&](capi::Diagnostics &found) {
-    if (!given(library, "library", found) || !given(text, "text", found) ||
-        !given(file, "file", found))
+    if (!capi::given(library, "library", found) || !capi::given(text, "text", found) ||
+        !capi::given(file, "file", found))
       return;
     *library = nullptr;
     auto made = std::make_unique<penstock_library>();
     made->isText = true;
     made->path = file;
     made->text = text;
-    std::string json = toJson(kernels_of_text(text, file, found));
+    std::string json = capi::toJson(kernels_of_text(text, file, found));
     if (!found.empty())
       return;
     made->json = std::move(json);
@@ -166,17 +167,21 @@ const char *penstock_library_json(const penstock_library *library) {
   return library ? library->json.c_str() : "[]";
 }
 
-void penstock_library_free(penstock_library *library) { delete library; }
+void penstock_library_free(penstock_library *library) {
+  if (library && library->definition)
+    removeDefinition(library->definition.get());
+  delete library;
+}
 
 penstock_status penstock_compile(const penstock_library *library, const char *kernel,
                                  const penstock_compile_options *options, penstock_kernel **result,
                                  penstock_diagnostics **diagnostics) {
   return capi::call(diagnostics, [&](capi::Diagnostics &found) {
-    if (!given(result, "result", found))
+    if (!capi::given(result, "result", found))
       return;
     *result = nullptr;
     InspectOptions inspect;
-    if (!given(library, "library", found) || !given(kernel, "kernel", found) ||
+    if (!capi::given(library, "library", found) || !capi::given(kernel, "kernel", found) ||
         !capi::readCompileOptions(options, *library, inspect, found))
       return;
     AnyKernel code = library->isText
@@ -190,10 +195,10 @@ penstock_status penstock_compile(const penstock_library *library, const char *ke
 penstock_status penstock_load_artifact(const void *bytes, size_t size, penstock_kernel **result,
                                        penstock_diagnostics **diagnostics) {
   return capi::call(diagnostics, [&](capi::Diagnostics &found) {
-    if (!given(result, "result", found))
+    if (!capi::given(result, "result", found))
       return;
     *result = nullptr;
-    if (!given(bytes, "bytes", found))
+    if (!capi::given(bytes, "bytes", found))
       return;
     if (AnyKernel code = load_artifact({static_cast<const char *>(bytes), size}, found))
       *result = wrap(std::move(code), "artifact");

@@ -33,7 +33,9 @@ std::string fileName(const std::string &path) {
 }
 
 /// Returns whether the code of a registered kernel is in the library at a path.
-bool isOf(const detail::Registration &registration, const std::string &path) {
+bool isOf(const RegisteredKernel &registration, const std::string &path) {
+  if (registration.definition || isDefinition(path))
+    return registration.definition && nameOfDefinition(registration.definition.get()) == path;
   void *library = dlopen(fileName(path).c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   link_map *map = nullptr;
   Dl_info code;
@@ -45,8 +47,8 @@ bool isOf(const detail::Registration &registration, const std::string &path) {
   return is;
 }
 
-KernelDescription describe(const detail::Registration &registration) {
-  std::shared_ptr<void> object(registration.make(), registration.destroy);
+KernelDescription describe(const RegisteredKernel &registration) {
+  std::shared_ptr<void> object = registration.object();
   KernelDescription to;
   to.name = registration.name;
   auto source = registration.source(object.get(), registration.name, registration.at);
@@ -54,7 +56,7 @@ KernelDescription describe(const detail::Registration &registration) {
   to.flops = source.flops;
   to.location = {registration.at.file, registration.at.line, 0};
   for (const detail::Field &field : registration.fields)
-    to.fields.emplace_back(field.name, field.get(object.get()));
+    to.fields.emplace_back(field.name, field.get(field, object.get()));
   return to;
 }
 
@@ -73,7 +75,7 @@ std::optional<detail::KernelSource> penstock::kernelSource(const std::string &ke
                                                            const InspectOptions &options,
                                                            std::vector<Diagnostic> &diagnostics) {
   std::vector<std::string> known;
-  for (const detail::Registration &registration : registeredKernels()) {
+  for (const RegisteredKernel &registration : registeredKernels()) {
     if (!options.library.empty() && !isOf(registration, options.library))
       continue;
     known.push_back(registration.name);
@@ -128,14 +130,14 @@ std::vector<Diagnostic> penstock::load_library(const std::string &path) {
 
 std::vector<KernelDescription> penstock::registered_kernels() {
   std::vector<KernelDescription> result;
-  for (const detail::Registration &registration : registeredKernels())
+  for (const RegisteredKernel &registration : registeredKernels())
     result.push_back(describe(registration));
   return result;
 }
 
 std::vector<KernelDescription> penstock::kernels_of_library(const std::string &path) {
   std::vector<KernelDescription> result;
-  for (const detail::Registration &registration : registeredKernels())
+  for (const RegisteredKernel &registration : registeredKernels())
     if (isOf(registration, path))
       result.push_back(describe(registration));
   return result;

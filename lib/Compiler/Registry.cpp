@@ -8,6 +8,7 @@
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/Suggest.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -18,7 +19,7 @@ namespace {
 
 struct Registry {
   std::mutex mutex;
-  std::vector<detail::Registration> kernels;
+  std::vector<RegisteredKernel> kernels;
 };
 
 Registry &registry() {
@@ -30,9 +31,34 @@ Registry &registry() {
 
 int detail::registerKernel(Registration registration) {
   std::lock_guard lock(registry().mutex);
-  registry().kernels.push_back(std::move(registration));
+  registry().kernels.push_back({std::move(registration), nullptr});
   return 0;
 }
+
+void addDefinition(detail::Registration registration, std::shared_ptr<const void> definition) {
+  std::lock_guard lock(registry().mutex);
+  registry().kernels.insert(registry().kernels.begin(),
+                            {std::move(registration), std::move(definition)});
+}
+
+void removeDefinition(const void *definition) {
+  std::vector<RegisteredKernel> removed; // destroyed without the lock: it may call the front end
+  std::lock_guard lock(registry().mutex);
+  auto &kernels = registry().kernels;
+  auto belongs = [&](const RegisteredKernel &kernel) {
+    return kernel.definition.get() == definition;
+  };
+  std::copy_if(kernels.begin(), kernels.end(), std::back_inserter(removed), belongs);
+  std::erase_if(kernels, belongs);
+}
+
+static constexpr char definitionPrefix[] = "definition:";
+
+std::string nameOfDefinition(const void *definition) {
+  return definitionPrefix + std::to_string(reinterpret_cast<uintptr_t>(definition));
+}
+
+bool isDefinition(const std::string &path) { return path.starts_with(definitionPrefix); }
 
 bool detail::parseField(const std::string &text, int64_t min, int64_t max, int64_t &value) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -51,15 +77,15 @@ std::string detail::printField(double value) {
   return text;
 }
 
-std::vector<detail::Registration> registeredKernels() {
+std::vector<RegisteredKernel> registeredKernels() {
   std::lock_guard lock(registry().mutex);
   return registry().kernels;
 }
 
-std::shared_ptr<void> makeKernel(const detail::Registration &registration,
+std::shared_ptr<void> makeKernel(const RegisteredKernel &registration,
                                  const std::vector<std::pair<std::string, std::string>> &fields,
                                  std::vector<Diagnostic> &diagnostics) {
-  std::shared_ptr<void> kernel(registration.make(), registration.destroy);
+  std::shared_ptr<void> kernel = registration.object();
   for (const auto &[name, text] : fields) {
     const detail::Field *found = nullptr;
     std::vector<std::string> known;
@@ -75,7 +101,7 @@ std::shared_ptr<void> makeKernel(const detail::Registration &registration,
       d.message = "`" + std::string(registration.name) + "` has no field `" + name +
                   "` that can be set from outside";
       d.helps.push_back(known.empty() ? "it has none" : suggestName(name, known, "it has: "));
-    } else if (!found->set(kernel.get(), text)) {
+    } else if (!found->set(*found, kernel.get(), text)) {
       d.message = "\"" + text + "\" is not a valid value for the field `" + name + "` of `" +
                   registration.name + "`";
     } else {

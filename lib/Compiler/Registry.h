@@ -9,14 +9,34 @@
 
 #include "penstock/registry.h"
 
+#include <memory>
+
 namespace penstock {
 
-/// All registered kernels, in order of registration.
-std::vector<detail::Registration> registeredKernels();
+/// A registered kernel, and what it belongs to.
+struct RegisteredKernel : detail::Registration {
+  /// Library of a kernel that was defined at run time; null: a shared library.
+  std::shared_ptr<const void> definition;
+
+  /// A kernel with the default values of its fields.
+  std::shared_ptr<void> object() const { return {make(context), destroy}; }
+};
+
+/// All registered kernels: definitions, the latest first, so that a cell of a notebook can be run
+/// again; then those of shared libraries, in order of registration.
+std::vector<RegisteredKernel> registeredKernels();
+
+/// Registers a kernel that is defined at run time. Copies of the registration keep \p definition
+/// alive.
+void addDefinition(detail::Registration registration, std::shared_ptr<const void> definition);
+void removeDefinition(const void *definition);
+/// The path by which InspectOptions::library names a definition. No file has such a name.
+std::string nameOfDefinition(const void *definition);
+bool isDefinition(const std::string &path);
 
 /// A kernel with fields set from text: {"stages", "3"}. Empty, with the
 /// error in \p diagnostics, if a field is unknown or a value does not fit.
-std::shared_ptr<void> makeKernel(const detail::Registration &registration,
+std::shared_ptr<void> makeKernel(const RegisteredKernel &registration,
                                  const std::vector<std::pair<std::string, std::string>> &fields,
                                  std::vector<Diagnostic> &diagnostics);
 

@@ -19,17 +19,13 @@ namespace {
 /// Sources larger than this are not worth holding for one line of a message.
 constexpr size_t maxFileBytes = 8u << 20;
 
-/// The lines of a file. Its name comes from the text that a diagnostic is about, so
-/// it may be anything: a pipe would wait, or take what others were to read.
-std::vector<std::string> readLines(const std::string &file) {
-  std::vector<std::string> lines;
-  std::string text;
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error) || readFile(file, text, maxFileBytes))
-    return lines;
+using Lines = std::vector<std::string>;
+
+Lines splitLines(std::string_view text) {
+  Lines lines;
   for (size_t at = 0; at < text.size();) {
     size_t end = std::min(text.find('\n', at), text.size());
-    std::string line = text.substr(at, end - at);
+    std::string line(text.substr(at, end - at));
     if (!line.empty() && line.back() == '\r')
       line.pop_back();
     lines.push_back(std::move(line));
@@ -38,23 +34,55 @@ std::vector<std::string> readLines(const std::string &file) {
   return lines;
 }
 
+/// The lines of a file. Its name comes from the text that a diagnostic is about, so
+/// it may be anything: a pipe would wait, or take what others were to read.
+Lines readLines(const std::string &file) {
+  std::string text;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error) || readFile(file, text, maxFileBytes))
+    return {};
+  return splitLines(text);
+}
+
+struct SourceTexts {
+  std::mutex mutex;
+  std::map<std::string, Lines> files; ///< cache
+  std::map<std::string, Lines> added; ///< texts that are not files
+};
+
+SourceTexts &texts() {
+  static SourceTexts *instance = new SourceTexts; // static variables may report errors at the end
+  return *instance;
+}
+
 } // namespace
 
 std::optional<std::string> readSourceLine(const std::string &file, uint32_t line) {
-  static std::mutex mutex;
-  static std::map<std::string, std::vector<std::string>> cache;
   if (line == 0)
     return std::nullopt;
-  std::lock_guard lock(mutex);
-  auto found = cache.find(file);
-  if (found == cache.end()) {
-    if (cache.size() > 64)
-      cache.clear();
-    found = cache.emplace(file, readLines(file)).first;
+  std::lock_guard lock(texts().mutex);
+  const Lines *lines = nullptr;
+  if (auto added = texts().added.find(file); added != texts().added.end()) {
+    lines = &added->second;
+  } else {
+    auto &cache = texts().files;
+    auto found = cache.find(file);
+    if (found == cache.end()) {
+      if (cache.size() > 64)
+        cache.clear();
+      found = cache.emplace(file, readLines(file)).first;
+    }
+    lines = &found->second;
   }
-  if (line > found->second.size())
+  if (line > lines->size())
     return std::nullopt;
-  return found->second[line - 1];
+  return (*lines)[line - 1];
+}
+
+void addSourceText(const std::string &name, std::string_view text) {
+  Lines lines = splitLines(text);
+  std::lock_guard lock(texts().mutex);
+  texts().added[name] = std::move(lines);
 }
 
 static bool isOfName(char c) {

@@ -19,6 +19,10 @@ namespace penstock {
 /// sources) or has no such line.
 std::optional<std::string> readSourceLine(const std::string &file, uint32_t line);
 
+/// Gives the text of a source that is not a file, e.g. a cell of a notebook. A later text replaces
+/// an earlier one of the same name.
+void addSourceText(const std::string &name, std::string_view text);
+
 /// The start of the call that a column of a line of C++ belongs to. Compilers give the column of
 /// the called name (clang) or of its opening parenthesis (g++); in `x = b.load(t, i)` both become
 /// that of `b`. Any other column stays. All start at 0.

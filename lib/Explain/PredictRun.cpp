@@ -74,7 +74,7 @@ std::optional<Timed> predictFields(const std::string &kernel, const InspectOptio
 std::vector<std::pair<std::string, int64_t>> integersOf(const std::string &kernel,
                                                         const Fields &set) {
   std::vector<std::pair<std::string, int64_t>> found;
-  for (const detail::Registration &registration : registeredKernels()) {
+  for (const RegisteredKernel &registration : registeredKernels()) {
     if (registration.name != kernel)
       continue;
     std::vector<Diagnostic> ignored;
@@ -82,7 +82,7 @@ std::vector<std::pair<std::string, int64_t>> integersOf(const std::string &kerne
     if (!object)
       return found;
     for (const detail::Field &field : registration.fields) {
-      std::string text = field.get(object.get());
+      std::string text = field.get(field, object.get());
       int64_t value = 0;
       auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
       if (error == std::errc() && end == text.data() + text.size() && value >= 1)

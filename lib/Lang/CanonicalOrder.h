@@ -12,9 +12,9 @@
 namespace penstock::lang {
 
 /// C++ compilers evaluate the arguments of a call in different orders, so the
-/// same kernel is recorded with its pure scalars in a different order. This puts
-/// each of them right before its first user, in the order of operands, and
-/// drops those that nothing uses. Afterwards the text of a kernel depends on
+/// same kernel is recorded with its pure scalars and loads of variables in a different
+/// order. This puts each of them right before its first user, in the order of operands,
+/// and drops those that nothing uses. Afterwards the text of a kernel depends on
 /// the kernel alone.
 void canonicalizeOrder(mlir::func::FuncOp function);
 

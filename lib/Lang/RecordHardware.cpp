@@ -4,13 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Diagnostics/SourceText.h"
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/PackedElements.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Lang/RecordSupport.h"
 #include "Lang/Recorder.h"
-#include "Lang/VariableNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Verifier.h"
 
@@ -50,17 +48,12 @@ public:
   }
   /// The name of the variable that is initialized on this line.
   StringAttr variable() {
-    std::string name;
-    if (auto line = readSourceLine(at.file, at.line))
-      name = variableName(*line, r->allocationsOnLine[{at.file, at.line}]++);
+    std::string name = r->takeName(at);
     return name.empty() ? StringAttr() : r->builder.getStringAttr(name);
   }
   /// The name of a part of the object that is declared on this line: "ring.full".
   StringAttr partOf(std::string part) {
-    std::string name;
-    if (auto line = readSourceLine(at.file, at.line))
-      name = objectName(*line, r->partsOnLine[{at.file, at.line, part}]++);
-    return r->builder.getStringAttr(name.empty() ? part : name + "." + part);
+    return r->builder.getStringAttr(r->takePartName(at, part));
   }
   /// Returns the value, or none if it is absent, which is no error.
   mlir::Value useIfThere(Ref ref, StringRef what) {

@@ -4,11 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Diagnostics/SourceText.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Lang/RecordSupport.h"
 #include "Lang/Recorder.h"
-#include "Lang/VariableNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -43,9 +41,7 @@ StringAttr optionalName(Recorder &r, std::string_view name) {
 
 Ref penstock::detail::allocate(Space space, Element element, Ints shape, int versions, Loc at) {
   RECORDING(r, at);
-  std::string name;
-  if (auto line = readSourceLine(at.file, at.line))
-    name = variableName(*line, r->allocationsOnLine[{at.file, at.line}]++);
+  std::string name = r->takeName(at);
   // A memref type with a negative extent cannot be made; the verifier would
   // have refused it.
   for (auto [dim, size] : llvm::enumerate(shape))

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Lang/Recorder.h"
+#include "Diagnostics/SourceText.h"
 #include "Dialect/Tile/DiagnosticBridge.h"
 #include "Dialect/Tile/Language.h"
 #include "Dialect/Tile/Locations.h"
@@ -12,6 +13,8 @@
 #include "Dialect/Tile/Signature.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Lang/CanonicalOrder.h"
+#include "Lang/FrontEnd.h"
+#include "Lang/VariableNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -255,6 +258,8 @@ bool Recorder::runKernel() {
   try {
     source.record(block, refs);
     return true;
+  } catch (const Reported &) {
+    return false;
   } catch (const std::exception &thrown) {
     error(ThrowingKernel, source.at,
           "the kernel function threw while it was recorded: " + std::string(thrown.what()));
@@ -455,6 +460,8 @@ void Recorder::close(uint32_t token) {
   // Scopes inside that were left by force were reported when that happened.
   while (scopes.back().token != token)
     scopes.pop_back();
+  auto condition = dyn_cast<scf::IfOp>(scopes.back().op);
+  closedCondition = condition && condition.getElseRegion().empty() ? condition : nullptr;
   builder.restoreInsertionPoint(scopes.back().after);
   scopes.pop_back();
 }
@@ -500,4 +507,41 @@ void Recorder::openSecondBranch(uint32_t token) {
   if (scopes.size() > maxNesting)
     return;
   builder.setInsertionPoint(scopes.back().op->getRegion(1).front().getTerminator());
+}
+
+penstock::detail::Scope Recorder::reopenCondition(Loc at) {
+  Operation *op = std::exchange(closedCondition, nullptr);
+  if (!op || builder.getInsertionBlock() != op->getBlock() ||
+      builder.getInsertionPoint() != std::next(op->getIterator())) {
+    error(OpForm, at, "`otherwise` does not follow a condition",
+          "write `with b.otherwise():` directly after the block of `with b.when(..):`");
+    // Its body is recorded all the same, to find further errors.
+    return penstock::detail::openCondition(poison(), false, at);
+  }
+  OpBuilder::InsertPoint after = builder.saveInsertionPoint();
+  mlir::Block &body = cast<scf::IfOp>(op).getElseRegion().emplaceBlock();
+  builder.setInsertionPointToEnd(&body);
+  scf::YieldOp::create(builder, op->getLoc());
+  builder.setInsertionPointToStart(&body);
+  scopes.push_back({nextToken, nextToken, op, after});
+  ++nextToken;
+  return {id, scopes.back().token};
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+std::string Recorder::takeName(Loc at) {
+  if (auto given = std::exchange(nextName, std::nullopt))
+    return *given;
+  auto line = readSourceLine(at.file, at.line);
+  return line ? variableName(*line, allocationsOnLine[{at.file, at.line}]++) : "";
+}
+
+std::string Recorder::takePartName(Loc at, const std::string &part) {
+  std::string object;
+  if (auto line = readSourceLine(at.file, at.line))
+    object = objectName(*line, partsOnLine[{at.file, at.line, part}]++);
+  return object.empty() ? part : object + "." + part;
 }

@@ -24,6 +24,7 @@
 #include "penstock/compile.h"
 
 #include <map>
+#include <optional>
 #include <tuple>
 
 namespace penstock::lang {
@@ -119,11 +120,23 @@ public:
   /// Goes on in the second region of a condition or while loop. The scope keeps its token and
   /// gets a new number, so that values of the first branch are foreign here.
   void openSecondBranch(uint32_t token);
+  /// Opens an else branch of the condition that was closed last, if nothing followed it.
+  detail::Scope reopenCondition(Loc at);
   bool isOpen(uint32_t token) const;
   /// Reports that the body of an open loop was left by force, and closes it.
   void abandon(uint32_t token);
   /// Reports a scope that an exception left.
   void reportLeft(const OpenScope &scope);
+
+  //===------------------------------------------------------------------===//
+  // Names
+  //===------------------------------------------------------------------===//
+
+  /// Name of a tile or barrier that is allocated now: the one that the front end gave, or that of
+  /// the variable on the source line; empty if neither is known.
+  std::string takeName(Loc at);
+  /// The same for a part of an object: "ring.full" for `Ring ring(b, ..)` and the part "full".
+  std::string takePartName(Loc at, const std::string &part);
 
   /// Depths beyond which recording and compiling would exhaust the stack.
   static constexpr size_t maxNesting = 64;
@@ -135,11 +148,8 @@ public:
   mlir::func::FuncOp function;
   std::vector<OpenScope> scopes;
   std::vector<Diagnostic> &diagnostics;
-  /// Tiles allocated so far on each source line, to tell `auto a = .., b = ..`
-  /// apart.
-  std::map<std::pair<std::string, unsigned>, unsigned> allocationsOnLine;
-  /// The same for parts of objects, by the name of the part.
-  std::map<std::tuple<std::string, unsigned, std::string>, unsigned> partsOnLine;
+  /// Name of the next allocation, if the front end knows it.
+  std::optional<std::string> nextName;
   std::map<std::string, int64_t> fixedSizes;
   std::vector<std::vector<std::string>> sizeNames; ///< by argument, dimension
 
@@ -152,7 +162,14 @@ private:
   void beginListening();
   void endListening();
 
+  /// Tiles allocated so far on each source line, to tell `auto a = .., b = ..`
+  /// apart.
+  std::map<std::pair<std::string, unsigned>, unsigned> allocationsOnLine;
+  /// The same for parts of objects, by the name of the part.
+  std::map<std::tuple<std::string, unsigned, std::string>, unsigned> partsOnLine;
+
   const detail::KernelSource &source;
+  mlir::Operation *closedCondition = nullptr; ///< the last one, if it has no else branch
   std::vector<Entry> entries;
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
   mlir::OwningOpRef<mlir::ModuleOp> module;

@@ -51,17 +51,31 @@ std::string nameBefore(std::string_view line, size_t at) {
   return member ? "" : name;
 }
 
-std::string nameAfter(std::string_view line, size_t at) {
-  size_t close = line.find('>', at);
-  if (close == std::string_view::npos)
-    return "";
-  size_t begin = line.find_first_not_of(' ', close + 1);
-  if (begin == std::string_view::npos)
-    return "";
-  size_t end = begin;
-  while (end < line.size() && isWord(line[end]))
-    ++end;
-  return std::string(line.substr(begin, end - begin));
+/// The variables of a declaration that begins at a position: "slot" and "phase" for
+/// `Var<int> slot(b, 0), phase(b, 1);`.
+std::vector<std::string> namesAfter(std::string_view line, size_t at) {
+  std::vector<std::string> names;
+  size_t begin = line.find('>', at);
+  while (begin != std::string_view::npos) {
+    begin = line.find_first_not_of(' ', begin + 1);
+    if (begin == std::string_view::npos)
+      break;
+    size_t end = begin;
+    while (end < line.size() && isWord(line[end]))
+      ++end;
+    names.emplace_back(line.substr(begin, end - begin));
+    // Past the arguments, to a comma.
+    int depth = 0;
+    for (begin = end; begin < line.size() && (depth || line[begin] != ','); ++begin) {
+      depth += line[begin] == '(' || line[begin] == '{';
+      depth -= line[begin] == ')' || line[begin] == '}';
+      if (depth < 0 || line[begin] == ';')
+        return names;
+    }
+    if (begin == line.size())
+      break;
+  }
+  return names;
 }
 
 } // namespace
@@ -76,7 +90,8 @@ std::string variableName(std::string_view line, unsigned ordinal) {
     if (std::ranges::any_of(makers, [&](auto maker) { return rest.starts_with(maker); }))
       names.push_back(nameBefore(line, at));
     else if (rest.starts_with("Var<") && (at == 0 || !isWord(line[at - 1])))
-      names.push_back(nameAfter(line, at));
+      for (std::string &name : namesAfter(line, at))
+        names.push_back(std::move(name));
   }
   // A line of a helper that is used again runs again.
   return names.empty() ? "" : names[ordinal % names.size()];

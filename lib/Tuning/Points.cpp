@@ -68,7 +68,7 @@ void Points::findNames() {
       std::string name = "field_at_" + std::to_string(offset);
       for (const detail::Field &field : tunable.fields)
         if (field.address &&
-            field.address(object.get()) == static_cast<const char *>(object.get()) + offset)
+            field.address(field, object.get()) == static_cast<const char *>(object.get()) + offset)
           name = field.name;
       fieldNames.push_back(std::move(name));
     }
@@ -155,6 +155,14 @@ std::string Points::text() const {
     }
     text += "\n";
   }
+  // Conditions are code; the points that they exclude stand for them.
+  if (!tunable.space.where.empty()) {
+    text += "without";
+    for (size_t point = 0; point < count; ++point)
+      if (!allowed(make(point).get()))
+        text += " " + std::to_string(point);
+    text += "\n";
+  }
   return text + "classes " + tunable.space.classes + "\n";
 }
 
@@ -166,7 +174,7 @@ std::string tuning::textOf(const FieldTexts &fields) {
 }
 
 void tuning::addFieldNames(detail::TunableKernel &kernel) {
-  for (const detail::Registration &registration : registeredKernels())
+  for (const RegisteredKernel &registration : registeredKernels())
     if (registration.name == kernel.name && registration.space)
       kernel.fields = registration.fields;
 }
@@ -177,7 +185,7 @@ std::optional<detail::TunableKernel> tuning::findTunable(const std::string &name
   Diagnostic d;
   d.code = ToolKernel;
   d.message = "no kernel `" + name + "` is registered";
-  for (const detail::Registration &registration : registeredKernels()) {
+  for (const RegisteredKernel &registration : registeredKernels()) {
     known.push_back(registration.name);
     if (registration.name != name)
       continue;
@@ -194,10 +202,10 @@ std::optional<detail::TunableKernel> tuning::findTunable(const std::string &name
     result.name = registration.name;
     result.at = registration.at;
     result.fields = registration.fields;
-    result.make = [make = registration.make](void *&made) { made = make(); };
+    result.make = [registration](void *&made) { made = registration.make(registration.context); };
     result.destroy = registration.destroy;
     result.source = registration.source;
-    registration.space(result.space);
+    registration.space(registration.context, result.space);
     return result;
   }
   d.helps.push_back(known.empty() ? "the library registers none; use PENSTOCK_KERNEL(..)"

@@ -43,7 +43,7 @@ public:
   const std::vector<std::string> &names() const { return fieldNames; }
   /// The number of the point with these values, in the order of names().
   std::optional<size_t> find(const std::vector<std::string> &values) const;
-  /// Axes, values and defaults; does not depend on names.
+  /// Axes, values, defaults and excluded points; does not depend on names.
   std::string text() const;
   const detail::TunableKernel &kernel() const { return tunable; }
 

@@ -452,7 +452,7 @@ TuneReport penstock::tune_registered(const std::string &kernel, Target target, c
 
 std::vector<std::string> penstock::tunable_kernels() {
   std::vector<std::string> names;
-  for (const detail::Registration &registration : registeredKernels())
+  for (const RegisteredKernel &registration : registeredKernels())
     if (registration.space)
       names.push_back(registration.name);
   return names;

@@ -95,6 +95,14 @@ TEST(VariableNames, CallsAreNoNames) {
   EXPECT_EQ(variableName("  b.fill(b.local<f32>(16), 0);", 0), "");
 }
 
+TEST(VariableNames, VariablesOfOneDeclaration) {
+  std::string line = "  Var<i32> group(b, -1), row0(b, f(1, 2)), end{b, 0}; // of a tile";
+  EXPECT_EQ(variableName(line, 0), "group");
+  EXPECT_EQ(variableName(line, 1), "row0");
+  EXPECT_EQ(variableName(line, 2), "end");
+  EXPECT_EQ(variableName(line, 3), "group");
+}
+
 TEST(VariableNames, LinesThatDoNotTell) {
   EXPECT_EQ(variableName("", 0), "");
   EXPECT_EQ(variableName("      b.local<f32>(16);", 0), "");

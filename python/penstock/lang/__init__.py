@@ -1,0 +1,48 @@
+"""Kernels in Python.
+
+    import penstock.lang as pl
+    from penstock.lang import In, Out, f32
+
+    @pl.kernel("a[N], b[N] -> c[N]")
+    def vector_add(blk: pl.Block, a: In[f32], b: In[f32], c: Out[f32], *, block: int = 1024):
+        i = blk.grid(pl.ceil_div(a.size(0), block))
+        x, y = blk.local(f32, block), blk.local(f32, block)
+        blk.copy(a.at(i * block), x)
+        blk.copy(b.at(i * block), y)
+        blk.set(x, x + y)
+        blk.copy(x, c.at(i * block))
+
+    vector_add(x, y, z)            # numpy, torch, JAX: any DLPack tensor
+
+The function runs once for each compilation, to record its operations. It records the same
+program as the C++ headers do.
+"""
+
+from ._block import (
+    Add, Atomic, AtomicMax, AtomicMin, Auto, Block, Exchange, Form, Max, Min, Prod, Reduction, Schedule, Sum)
+from ._define import Kernel, kernel
+from ._elements import (
+    Element, bf16, boolean, f16, f32, f4e2m1x2, f64, f6e2m3_packed, f6e3m2_packed, f8e4m3, f8e5m2, f8e8m0, i16, i32,
+    i4x2, i64, i8, index_t, u32)
+from ._hardware import (
+    Acquire, Barrier, Barriers, Cache, Cluster, Cta, EvictFirst, EvictLast, EvictNormal, NamedBarrier, NoHint, Relaxed,
+    Release, Semantics, ThreadScope, consumer_phase, producer_phase)
+from ._location import helper
+from ._space import Space
+from ._tiles import (
+    In, InOut, Out, Tensor, TensorSlice, Tile, as_matrix, broadcast_cols, broadcast_rows, col, index, row, slice,
+    transposed)
+from ._values import (
+    Index, Operand, Scalar, Value, Var, abs, cast, ceil, ceil_div, cos, erf, exp, exp2, fast_divmod, floor, infinity, log,
+    log2, max, min, round, rsqrt, select, sin, sqrt, tanh, where)
+
+__all__ = [
+    "Acquire", "Add", "Atomic", "AtomicMax", "AtomicMin", "Auto", "Barrier", "Barriers", "Block", "Cache", "Cluster",
+    "Cta", "Element", "EvictFirst", "EvictLast", "EvictNormal", "Exchange", "Form", "In", "InOut", "Index", "Kernel",
+    "Max", "Min", "NamedBarrier", "NoHint", "Operand", "Out", "Prod", "Reduction", "Relaxed", "Release", "Scalar",
+    "Schedule", "Semantics", "Space", "Sum", "Tensor", "TensorSlice", "ThreadScope", "Tile", "Value", "Var", "abs",
+    "as_matrix", "bf16", "boolean", "broadcast_cols", "broadcast_rows", "cast", "ceil", "ceil_div", "col",
+    "consumer_phase", "cos", "erf", "exp", "exp2", "f16", "f32", "f4e2m1x2", "f64", "f6e2m3_packed", "f6e3m2_packed",
+    "f8e4m3", "f8e5m2", "f8e8m0", "fast_divmod", "floor", "helper", "i16", "i32", "i4x2", "i64", "i8", "index", "index_t",
+    "infinity", "kernel", "log", "log2", "max", "min", "producer_phase", "round", "row", "rsqrt", "select", "sin",
+    "slice", "sqrt", "tanh", "transposed", "u32", "where"]

@@ -1,0 +1,207 @@
+"""Where the user's program calls, and what the user calls the result.
+
+The location of an operation is that of the innermost frame outside of this package and outside
+of functions that `helper` marks. One table per code object has the locations of its
+instructions.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import linecache
+import os
+import sys
+from types import CodeType, FrameType
+from typing import Any, Callable, Sequence, TypeVar
+
+from . import _native
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_LINE, _FILE = 20, 48  # positions in a location of record_c.h
+
+#: By code object: locations by instruction; empty for code that is not the user's.
+_tables: dict[CodeType, Sequence[int]] = {}
+
+
+def helper(function: F) -> F:
+    """Marks a function whose operations are located at its caller, like those of this package."""
+    _tables[function.__code__] = ()
+    return function
+
+
+def _positions(code: CodeType) -> list[tuple[int, int]]:
+    """Line and column, from 1, of each instruction; column 0: unknown."""
+    if sys.version_info >= (3, 11):
+        return [(line or 0, column + 1 if column is not None else 0) for line, _, column, _ in code.co_positions()]
+    lines = [0] * (len(code.co_code) // 2)
+    starts = [*dis.findlinestarts(code), (len(code.co_code), 0)]
+    for (begin, line), (end, _) in zip(starts, starts[1:]):
+        lines[begin // 2:end // 2] = [line or 0] * (end // 2 - begin // 2)
+    return [(line, 0) for line in lines]
+
+
+def _announce(file: str) -> int:
+    """Number of a file. The text of a cell of a notebook is announced, too."""
+    if not os.path.exists(file):
+        _native.add_source(file.encode(), "".join(linecache.getlines(file)).encode())
+    number: int = _native.source_file(file.encode())
+    return number
+
+
+def _table(code: CodeType) -> Sequence[int]:
+    file = code.co_filename
+    made: Sequence[int] = ()
+    if not os.path.abspath(file).startswith(_FOLDER) and not file.endswith("functools.py"):
+        number = _announce(file) << _FILE
+        made = [number | line << _LINE | column for line, column in _positions(code)]
+    _tables[code] = made
+    return made
+
+
+def at() -> int:
+    """Location of the user's call."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        table = _tables.get(frame.f_code)
+        if table is None:
+            table = _table(frame.f_code)
+        if table:
+            return table[frame.f_lasti >> 1]
+        frame = frame.f_back
+    return 0
+
+
+def user_frame() -> FrameType | None:
+    """The frame of the user's call."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and not (_tables.get(frame.f_code) or _table(frame.f_code)):
+        frame = frame.f_back
+    return frame
+
+
+def of_function(function: Callable[..., Any]) -> int:
+    """Location of the first line of a function."""
+    code = function.__code__
+    return _announce(code.co_filename) << _FILE | code.co_firstlineno << _LINE
+
+
+def split(location: int) -> tuple[int, int]:
+    """Line and column of a location."""
+    return location >> _LINE & 0xFFFFFFF, location & 0xFFFFF
+
+
+# ---- names and jumps, from the source text where it exists
+
+
+class _Source(ast.NodeVisitor):
+    """Names that calls are assigned to, by line and column, and jumps out of `with` blocks, by the
+    lines of their heads."""
+
+    def __init__(self, tree: ast.AST):
+        self.names: dict[tuple[int, int], str] = {}
+        self.names_of_line: dict[int, list[str]] = {}
+        self.jumps: dict[int, tuple[str, int]] = {}
+        self.visit(tree)
+
+    def _name(self, value: ast.AST, target: ast.AST) -> None:
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            for part, each in zip(value.elts, target.elts):
+                self._name(part, each)
+            return
+        if not isinstance(value, ast.Call):
+            return
+        parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+        names = [p.id if isinstance(p, ast.Name) else p.attr if isinstance(p, ast.Attribute) else "" for p in parts]
+        if all(names):
+            self.names[value.lineno, value.col_offset + 1] = ", ".join(names)
+            self.names_of_line.setdefault(value.lineno, []).append(", ".join(names))
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        for target in node.targets[:1]:
+            self._name(node.value, target)
+        self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self._name(node.value, node.target)
+        self.generic_visit(node)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self._name(node.value, node.target)
+        self.generic_visit(node)
+
+    def visit_With(self, node: ast.With) -> None:
+        jump = next((found for child in node.body if (found := _jump_in(child, inside_loop=False))), None)
+        if jump is not None:
+            for line in range(node.lineno, max(item.context_expr.end_lineno or 0 for item in node.items) + 1):
+                self.jumps[line] = jump
+        self.generic_visit(node)
+
+
+def _jump_in(node: ast.AST, inside_loop: bool) -> tuple[str, int] | None:
+    """The first statement that leaves the block that contains a node: its keyword and line."""
+    if isinstance(node, ast.Return):
+        return "return", node.lineno
+    if isinstance(node, (ast.Break, ast.Continue)):
+        return None if inside_loop else ("break" if isinstance(node, ast.Break) else "continue", node.lineno)
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+        return None
+    inside_loop = inside_loop or isinstance(node, (ast.For, ast.While))
+    for child in ast.iter_child_nodes(node):
+        found = _jump_in(child, inside_loop)
+        if found:
+            return found
+    return None
+
+
+_sources: dict[str, tuple[list[str], _Source]] = {}
+
+
+def _source(file: str) -> _Source:
+    lines = linecache.getlines(file)
+    kept = _sources.get(file)
+    if kept is None or kept[0] is not lines:
+        try:
+            tree = ast.parse("".join(lines))
+        except (SyntaxError, ValueError):  # a cell with magic commands, or no source
+            tree = ast.Module([], [])
+        kept = _sources[file] = lines, _Source(tree)
+    return kept[1]
+
+
+def _here() -> tuple[str, int, int] | None:
+    """File, line and column of the user's call."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        table = _tables.get(frame.f_code)
+        if table is None:
+            table = _table(frame.f_code)
+        if table:
+            return frame.f_code.co_filename, *split(table[frame.f_lasti >> 1])
+        frame = frame.f_back
+    return None
+
+
+def assigned_name() -> str:
+    """Name that the result of the user's call is assigned to; empty if there is none."""
+    where = _here()
+    if where is None:
+        return ""
+    file, line, column = where
+    source = _source(file)
+    if column:
+        return source.names.get((line, column), "")
+    names = source.names_of_line.get(line, [])
+    return names[0] if len(names) == 1 else ""
+
+
+def jump_out() -> tuple[str, int] | None:
+    """The statement that leaves the `with` block of the user's call, and its line."""
+    where = _here()
+    if where is None:
+        return None
+    file, line, _ = where
+    return _source(file).jumps.get(line)

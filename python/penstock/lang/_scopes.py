@@ -1,0 +1,142 @@
+"""Loops, conditions and other scopes, as objects of `for` and `with`.
+
+A scope compares the user's local variables at its start and end. A name that was bound to a value
+of the kernel and is bound to another one is an error: the body is recorded once, so the
+assignment would not be repeated when the kernel runs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from types import FrameType, TracebackType
+from typing import Any, Callable, Iterator
+
+from . import _location, _native
+from ._elements import boolean, index_t
+from ._native import record
+from ._recording import REBOUND_NAME, Recording, current, fail, state
+from ._tiles import Tile
+from ._values import Index, Computed, Value, as_scalar
+
+_LEFT_LOOP = 1001
+
+
+class Watch:
+    """The values that names of the user's frame are bound to when a scope opens."""
+
+    __slots__ = ("frame", "before", "newest")
+
+    def __init__(self, scopes: list[int], newest: int):
+        self.frame: FrameType | None = _location.user_frame()
+        self.newest = newest  # values with a larger reference were made inside of the scope
+        self.before = {
+            name: value for name, value in (self.frame.f_locals if self.frame else {}).items()
+            if isinstance(value, Value) and value.scope in scopes}
+
+    def check(self, what: str) -> None:
+        frame, self.frame = self.frame, None
+        if frame is None or not self.before:
+            return
+        now = frame.f_locals
+        for name, old in self.before.items():
+            new = now.get(name)
+            if new is old or not isinstance(new, Value):
+                continue
+            if isinstance(old, Tile) and new.ref > self.newest:
+                continue  # another tile that is allocated inside
+            kind = "tile" if isinstance(old, Tile) else "value of the kernel"
+            fail(f"`{name}` was a {kind} before this {what}, and is bound to another one in its body, which is recorded "
+                 "once",
+                 f"make it a variable of the kernel: `{name} = b.var(T, ..)` before, `{name}.set(..)` inside"
+                 if not isinstance(old, Tile) else f"copy the tile with b.copy(.., {name}), or use another name",
+                 REBOUND_NAME)
+
+
+class Loop:
+    """A loop for a `for` statement. The body is recorded once, with a symbolic index."""
+
+    __slots__ = ("_arguments", "_location", "_recording", "_scope", "_watch", "_keep")
+
+    def __init__(self, arguments: _native.Loop, location: int, keep: Any = None):
+        self._arguments, self._location, self._keep = arguments, location, keep
+        self._scope = 0
+        self._recording: Recording | None = None
+
+    def __iter__(self) -> Iterator[Index]:
+        if self._recording is not None:
+            fail("a loop of the kernel is used twice", "call b.range(..) or b.pipelined(..) in each `for`")
+        return self
+
+    def __next__(self) -> Index:
+        if self._recording is None:
+            self._recording = current()
+            index = ctypes.c_uint64()
+            self._scope = record.open_loop(self._arguments, ctypes.byref(index), self._location)
+            self._watch = Watch(self._recording.scopes, index.value)
+            self._recording.scopes.append(self._scope)
+            return Computed(index.value, index_t)
+        self._watch.check("loop")
+        self._close()
+        raise StopIteration
+
+    def _close(self) -> None:
+        scope, self._scope = self._scope, 0
+        recording = self._recording
+        assert recording is not None
+        record.close(scope)
+        while scope in recording.scopes:
+            recording.scopes.pop()
+
+    def __del__(self) -> None:
+        # A body that break, return or an exception left. Only the first two are errors of their own,
+        # which is known when the kernel function returns.
+        if self._scope and state.recording is self._recording and self._recording is not None:
+            self._recording.left.append(self._location)
+            self._close()
+
+
+def report_left(recording: Recording) -> None:
+    """Reports loops that break or return left."""
+    for location in recording.left[:1]:
+        record.error(
+            _LEFT_LOOP, b"the body of this loop was left before its end, by break or return",
+            b"the body of a tile loop is recorded once and runs for every iteration; use `with b.when(..):` for what "
+            b"depends on the iteration", location)
+
+
+class Scope:
+    """A scope for a `with` statement."""
+
+    __slots__ = ("_open", "_what", "_result", "_scope", "_watch", "_finish")
+
+    def __init__(self, what: str, open: Callable[[], int], result: Any = None,
+                 finish: Callable[[int], None] | None = None):
+        self._what, self._open, self._result, self._finish = what, open, result, finish
+
+    def __enter__(self) -> Any:
+        recording = current()
+        jump = _location.jump_out()
+        if jump is not None:
+            keyword, line = jump
+            fail(f"`{keyword}` in line {line} leaves this {self._what}, whose body is recorded once",
+                 "let the body run to its end: `with b.when(..):` is recorded for both outcomes of its condition",
+                 _LEFT_LOOP)
+        self._scope = self._open()
+        # Values of the scope are made later; its own reference is the newest so far.
+        self._watch = Watch(recording.scopes, record.integer(index_t.code, 0, 0))
+        recording.scopes.append(self._scope)
+        return self._result() if callable(self._result) else self._result
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        recording = current()
+        while self._scope in recording.scopes:
+            recording.scopes.pop()
+        if kind is None:
+            self._watch.check(self._what)
+            record.close(self._scope)
+
+
+def when(condition: Any, location: int) -> Scope:
+    ref = as_scalar(condition, boolean, location)
+    return Scope("condition", lambda: record.open_condition(ref, location))
