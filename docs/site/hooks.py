@@ -1,4 +1,5 @@
-"""Hooks of MkDocs: the edit link of a page leads to its file in the repository; HTML without indentation."""
+"""Hooks of MkDocs: the edit link of a page leads to its file in the repository; kernels in C++ and Python as
+tabs; HTML without indentation."""
 import posixpath
 import re
 
@@ -25,6 +26,18 @@ def on_pre_page(page, config, files):
     source = source_of(page.file.src_uri)
     page.edit_url = f"{config['repo_url'].rstrip('/')}/edit/main/{source}" if config["repo_url"] and source else None
     return page
+
+
+FENCE = r"(?:<!-- from: \S+ -->\n)?```%s\n(?:(?!```).*\n)*```\n"
+TWINS = re.compile(f"({FENCE % 'cpp'})\n({FENCE % 'python'})")
+
+
+def on_page_markdown(markdown, page, config, files):
+    """A block of Python directly behind one of C++ is the same kernel: both become tabs."""
+    def tab(title, block):
+        return f'=== "{title}"\n\n' + "".join(f"    {line}" for line in block.splitlines(True)) + "\n"
+
+    return TWINS.sub(lambda twins: tab("C++", twins[1]) + tab("Python", twins[2]), markdown)
 
 
 def on_post_page(output, page, config):

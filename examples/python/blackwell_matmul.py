@@ -1,6 +1,8 @@
 """A matmul for Blackwell in seven steps, from one tile at a time to CTA pairs, with explicit barriers
 and warp roles. The C++ twins are in examples/blackwell_matmul."""
 
+from typing import Callable
+
 import penstock.lang as pl
 from penstock.lang import In, Out, f16, f32, i32, index_t, u32
 from penstock.lang.pipeline import Pipeline
@@ -10,7 +12,8 @@ CLASSES = "M:log2, N, K"
 TILE = ("block_m", "block_n", "epilogue_n")
 
 
-def store_accumulator(b, acc, Cs, C, m0, n0, K):
+def store_accumulator(b: pl.Block, acc: pl.Tile[f32], Cs: pl.Tile[f16], C: Out[f16], m0: pl.Index, n0: pl.Index,
+                      K: pl.Index) -> None:
     """Stores an accumulator in slabs of columns: registers, shared memory, TMA."""
     rows, columns = acc.shape
     width = Cs.shape[1]
@@ -145,7 +148,7 @@ class MatmulV2:
         loaded = b.mbarrier.alloc(stages)
         (multiplied,) = b.mbarrier.alloc_each(1)
 
-        def load(tile, slot):
+        def load(tile: pl.Index, slot: pl.Index) -> None:
             with b.elect_one():
                 b.mbarrier.arrive_expect(loaded[slot], As[0].bytes + Bs[0].bytes)
             b.tma.load(A.at(m0, tile * block_k), As[slot], loaded[slot])
@@ -307,14 +310,14 @@ class MatmulV5:
         # Every thread reads the answer, and says so before the next one is asked for.
         answered, read = b.mbarrier.alloc_each(1, 224)
 
-        def corner(tile):
+        def corner(tile: pl.Index) -> tuple[pl.Index, pl.Index]:
             """Where a tile lies: groups of tiles that share columns of B."""
             number, inside = pl.fast_divmod(tile, pl.max(tiles_m * group, 1))
             first = number * group
             width = pl.min(tiles_n - first, group)
             return inside // width * block_m, (first + inside % width) * block_n
 
-        def for_each_tile(work):
+        def for_each_tile(work: Callable[[pl.Index], None]) -> None:
             """One round of a role for each tile, until there is no more work."""
             tile = b.var(i32, pl.cast(i32, block))
             busy = b.var(pl.boolean, True)
@@ -329,7 +332,7 @@ class MatmulV5:
                 b.fence.proxy_async()  # the next answer is written by another proxy
                 b.mbarrier.arrive(read)
 
-        def load(tile):
+        def load(tile: pl.Index) -> None:
             m0, n0 = corner(tile)
             for k0 in b.range(0, K, block_k):
                 tma_pipe.producer_acquire()
@@ -339,7 +342,7 @@ class MatmulV5:
                 b.tma.load(B.at(n0, k0), Bs[tma_pipe.producer.index], tma_pipe.producer_barrier())
                 tma_pipe.producer_advance()
 
-        def multiply(tile):
+        def multiply(tile: pl.Index) -> None:
             mma_pipe.producer_acquire()
             column = pl.cast(index_t, mma_pipe.producer.index) * block_n
             target = pl.slice(acc, (0, column), (block_m, block_n))
@@ -352,7 +355,7 @@ class MatmulV5:
             b.tcgen05.commit(mma_pipe.producer_barrier())
             mma_pipe.producer_advance()
 
-        def store(tile):
+        def store(tile: pl.Index) -> None:
             m0, n0 = corner(tile)
             mma_pipe.consumer_acquire()
             start = pl.cast(index_t, mma_pipe.consumer.index) * block_n
@@ -431,7 +434,7 @@ class MatmulV6:
         tma_pipe, mma_pipe = Pipeline(b, stages), Pipeline(b, 2, 1, 2 * 128)
         mma_pipe.scope = pl.Cluster
 
-        def corner(tile):
+        def corner(tile: pl.Index) -> tuple[pl.Index, pl.Index]:
             rows = pl.max(tiles_m, 1)
             return tile % rows * (2 * block_m) + rank * block_m, tile // rows * block_n
 

@@ -10,7 +10,7 @@ class OnlineSoftmax:
     """Softmax over tiles of scores: rows are rescaled when a larger score appears. `scale` is
     log2(e) / sqrt(D)."""
 
-    def __init__(self, b, scale, rows):
+    def __init__(self, b: pl.Block, scale: pl.Value[f32], rows: int):
         self.b, self.scale = b, scale
         self.top = b.local(f32, rows)
         self.old = b.local(f32, rows)
@@ -20,7 +20,7 @@ class OnlineSoftmax:
         b.fill(self.top, -pl.infinity)
         b.fill(self.sum, 0)
 
-    def weigh(self, scores, weights, out):
+    def weigh(self, scores: pl.Tile[f32], weights: pl.Tile[f16], out: pl.Tile[f32]) -> None:
         """Turns scores into weights. Every row must see a key of its first tile."""
         b, scale = self.b, self.scale
         b.copy(self.top, self.old)
@@ -31,7 +31,7 @@ class OnlineSoftmax:
         b.set(self.sum, self.sum * self.rescale + self.part)
         b.set(out, out * pl.broadcast_rows(self.rescale))
 
-    def normalize(self, out):
+    def normalize(self, out: pl.Tile[f32]) -> None:
         total = self.sum
         self.b.set(out, pl.where(pl.broadcast_rows(total) > 0, out / pl.broadcast_rows(total), 0))
 

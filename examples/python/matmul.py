@@ -42,7 +42,7 @@ class MatmulOf(Generic[T]):
         b.copy(acc, C.at(bm * self.block_m, bn * self.block_n))  # rounds, and clips at the edge
 
 
-Matmul = MatmulOf.named("Matmul")[f16]
+Matmul = MatmulOf.named("Matmul")[f16]  # type: ignore[attr-defined]  # mypy does not follow class decorators
 
 if __name__ == "__main__":
     import numpy as np

@@ -1,6 +1,8 @@
 """Matmuls of f8, f6 and f4 values with a scale for each block of values. The C++ twin is
 examples/scaled_matmul."""
 
+from typing import Any
+
 import penstock.lang as pl
 from penstock.lang import In, Out, f32, f4e2m1x2, f6e2m3_packed, f6e3m2_packed, f8e4m3, f8e8m0
 
@@ -10,7 +12,8 @@ MIXED = "A[M,P], B[N,Q], scale_A[I,J,32,16], scale_B[H,J,32,16] -> C[M,N]"
 SPACE = pl.Space(block_n=[128, 256], stages=[2, 3])
 
 
-def scaled_matmul(b, A, B, scale_A, scale_B, C, block_m, block_n, block_k, stages):
+def scaled_matmul(b: pl.Block, A: In[Any], B: In[Any], scale_A: In[Any], scale_B: In[Any], C: Out[f32], block_m: int,
+                  block_n: int, block_k: int, stages: int) -> None:
     """The kernels below call it: block_k counts values. On Blackwell the tensor core applies the
     scales; other targets multiply in bf16."""
     block = 16 if scale_A.element is f8e4m3 else 32  # values that share a scale

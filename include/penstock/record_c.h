@@ -1,20 +1,21 @@
-/*===- record_c.h - Kernels from other languages ------------------*- C -*-===*\
-|*                                                                            *|
-|* Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.      *|
-|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
-|*                                                                            *|
-\*===----------------------------------------------------------------------===*/
-/*
- * The recorder of kernels (record.h, hardware.h) as C functions, for front ends in other
- * languages; `penstock.lang` of the Python package is one. penstock_define() registers a kernel
- * whose function calls the recorder; the result is a library like any other.
- *
- * The functions below `penstock_record_` record one operation each, on the thread that runs the
- * kernel function. They collect errors, which are reported after recording, and give a value that
- * suppresses follow-up errors. Outside of a recording they do nothing and return 0.
- *
- * This interface belongs to one version of the library: it is not part of PENSTOCK_C_VERSION.
- */
+//===- record_c.h - The recorder for front ends in other languages -*- C -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The functions of record.h and hardware.h in C, for front ends in other languages;
+// `penstock.lang` of the Python package is one. penstock_define() registers a kernel whose
+// function calls the recorder; the result is a library like any other.
+//
+// The functions named penstock_record_.. record one operation each, on the thread that runs
+// the kernel function. They collect errors, which are reported after recording, and return a
+// value that suppresses follow-up errors. Outside of a recording they do nothing and return 0.
+//
+// This interface belongs to one version of the library: PENSTOCK_C_VERSION does not cover it.
+//
+//===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_RECORD_C_H
 #define PENSTOCK_RECORD_C_H
 

@@ -33,3 +33,30 @@ library["Softmax"].compile(3)  # type: ignore[arg-type]
 library.softmax  # type: ignore[attr-defined]
 kernel.launch(threads="all")  # type: ignore[arg-type]
 penstock.load(3)  # type: ignore[arg-type]
+
+# Kernels in Python: mixed element types are type errors.
+import penstock.lang as pl  # noqa: E402
+from penstock.lang import In, Out, f16, f32, i32  # noqa: E402
+
+
+@pl.kernel("A[M,N], n -> C[M,N]")
+def typed(b: pl.Block, A: In[f16], n: pl.Index, C: Out[f32], *, block: int = 64) -> None:
+    s = b.shared(f16, block, block)
+    t = b.local(f32, block, block)
+    assert_type(t, pl.Tile[f32])
+    assert_type(t + 1, pl.Value[f32])
+    assert_type(pl.exp(t) > 0, pl.Value[pl.boolean])
+    assert_type(pl.cast(i32, t), pl.Value[i32])
+    assert_type(A.load(n, 0), pl.Value[f16])
+    assert_type(A.size(0), pl.Index)
+    b.set(t, t * 2)
+    t + s  # type: ignore[operator]
+    t * n  # type: ignore[operator]
+    b.fill(t, s)  # type: ignore[misc]
+    b.local(float, 8)  # type: ignore[type-var]
+    b.reduce(max, t, 1, t)  # type: ignore[arg-type]
+    b.copy(A, t)  # type: ignore[arg-type]
+
+
+assert_type(typed.compile("native"), penstock.CompiledKernel)
+assert_type(typed.with_fields(block=32), pl.Kernel)

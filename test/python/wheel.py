@@ -120,18 +120,20 @@ def libraries_of_torch():
 
 def test():
     use(python, tests / "test_numpy.py")
+    use(python, tests / "test_lang.py")
+    use(python, tests / "lang" / "page.py", "c++", source / "include", work / "page", "--all")
     for target in ("native", "sm_90a:emulated", "sm_100a:emulated"):
         use(python, tests / "test_gallery.py", target)
     for device in ("h100", "b200"):
         use(python, "-m", "penstock_emu", "--device", device, python, tests / "test_numpy.py")
         use(python, "-m", "penstock_emu", "--device", device, python, tests / "test_page.py", "gpu")
     install("jax", "mypy", "typing-extensions")
-    for name in ("test_torch.py", "test_jax.py", "test_page.py"):
+    for name in ("test_torch.py", "test_jax.py", "test_page.py", "test_lang.py"):
         use(python, tests / name, LD_LIBRARY_PATH=libraries_of_torch())
     # Functions of torch and JAX have no annotations everywhere.
     strict = [python, "-m", "mypy", "--strict", "--allow-untyped-calls", "--allow-untyped-decorators"]
     use(*strict, "-p", "penstock")
-    use(*strict, tests / "typed_program.py")
+    use(*strict, tests / "typed_program.py", *sorted((source / "examples/python").glob("*.py")))
 
 
 work.mkdir(parents=True, exist_ok=True)

@@ -50,6 +50,8 @@ class Schedule(enum.Enum):
 
 Sum, Prod, Max, Min = Reduction
 Add, AtomicMax, AtomicMin, Exchange = Atomic
+#: `b.atomic(pl.Max, ..)` is understood, too.
+_ATOMIC_OF = {Sum: int(Add), Max: int(AtomicMax), Min: int(AtomicMin)}
 #: Largest ``num_stages``, up to 8, whose tiles fit in the memory of the target.
 Auto = -2**31
 _NO_SWIZZLE = -2**63
@@ -272,7 +274,7 @@ class Block:
         """Atomically updates one element with Add, AtomicMax, AtomicMin or Exchange and returns its old
         value: ``b.atomic(pl.Add, A.at(i), x)``, ``b.atomic(pl.Add, tile, i, x)``."""
         location = at()
-        number = {Sum: 4, Max: 2, Min: 3}.get(kind) if isinstance(kind, Reduction) else kind  # type: ignore[arg-type]
+        number = {Sum: 4, Max: 2, Min: 3}.get(kind) if isinstance(kind, Reduction) else kind
         if not isinstance(kind, (Atomic, Reduction)) or number is None:
             fail(f"{kind!r} is not a kind of atomic update", "kinds are pl.Add, pl.AtomicMax, pl.AtomicMin, pl.Exchange",
                  at=location)
@@ -330,13 +332,13 @@ class Block:
     def otherwise(self) -> Scope:
         """``with b.otherwise():`` directly after the body of ``with b.when(c):`` is its else branch."""
         location = at()
-        return Scope("condition", lambda: record.open_otherwise(location))
+        return Scope("condition", location, lambda: record.open_otherwise(location))
 
     def statement(self, name: str, *, role: str = "") -> Scope:
         """Groups operations into one statement of a schedule. `role`: the warp role that executes it in
         a pipelined loop on GPUs."""
         location = at()
-        return Scope("statement", lambda: record.open_statement(name.encode(), role.encode(), location))
+        return Scope("statement", location, lambda: record.open_statement(name.encode(), role.encode(), location))
 
     def parallel(self, *shape: int) -> Scope:
         """``with b.parallel(8, 8) as (i, j):`` runs the body for every element of a shape. The body
@@ -351,7 +353,7 @@ class Block:
             found = tuple(Computed(ref, index_t) for ref in result)
             return found[0] if len(found) == 1 else found
 
-        return Scope("parallel body", lambda: record.open_parallel(_native.ints(checked), len(checked), result, location),
+        return Scope("parallel body", location, lambda: record.open_parallel(_native.ints(checked), len(checked), result, location),
                      indices)
 
     def wait(self, *names: str, lag: int = 0) -> None:
@@ -394,17 +396,17 @@ class Block:
     def warps(self, first: int, count: int) -> Scope:
         """Runs the body on warps [first, first + count)."""
         location = at()
-        return Scope("scope of warps", lambda: record.open_warps(first, count, location))
+        return Scope("scope of warps", location, lambda: record.open_warps(first, count, location))
 
     def warp(self, number: int) -> Scope:
         """Runs the body on one warp."""
         location = at()
-        return Scope("scope of a warp", lambda: record.open_warps(number, 1, location))
+        return Scope("scope of a warp", location, lambda: record.open_warps(number, 1, location))
 
     def elect_one(self) -> Scope:
         """Runs the body on one thread of the scope."""
         location = at()
-        return Scope("scope of one thread", lambda: record.open_elect(location))
+        return Scope("scope of one thread", location, lambda: record.open_elect(location))
 
     def loop_while(self, condition: "Callable[[], Operand[boolean]]") -> Scope:
         """``with b.loop_while(lambda: v < 3):``; the condition is evaluated before each iteration."""
@@ -419,7 +421,7 @@ class Block:
             record.open_while_body(scope, ref, location)
             return scope
 
-        return Scope("loop", open)
+        return Scope("loop", location, open)
 
     def sync(self) -> None:
         """Barrier for all threads of the scope."""

@@ -42,17 +42,17 @@ _definitions: dict[int, "_Definition"] = {}
 _numbers = itertools.count(1)
 
 
-@_native.RECORD
+@_native.RECORD  # type: ignore[untyped-decorator]
 def _record(number: int, values: Any, recording: int, arguments: Any) -> int:
     return _definitions[number].record(values, arguments)
 
 
-@_native.ADMITS
+@_native.ADMITS  # type: ignore[untyped-decorator]
 def _admits(number: int, values: Any) -> int:
     return _definitions[number].admits(values)
 
 
-@_native.RELEASE
+@_native.RELEASE  # type: ignore[untyped-decorator]
 def _release(number: int) -> None:
     _definitions.pop(number, None)
 
@@ -203,7 +203,7 @@ def _parameters(function: Callable[..., Any], names: list[str], signature: str,
                          f"annotate it: `{name}: In[f16]`, Out[..] or InOut[..] for a tensor, `Scalar[f32]` or `Index` for "
                          "a scalar")
         origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-        element = type_arguments.get(arguments[0], arguments[0]) if arguments else None
+        element: Any = type_arguments.get(arguments[0], arguments[0]) if arguments else None
         chosen = isinstance(element, type) and issubclass(element, Element) and hasattr(element, "code")
         if origin not in (In, Out, InOut, Scalar, Value) or not (chosen or isinstance(element, typing.TypeVar)):
             raise refuse("PS1014", f"{where}the annotation `{getattr(annotation, '__name__', annotation)}` of `{name}` is not "
@@ -236,7 +236,7 @@ class Kernel(_kernels.Kernel):
         self._given_name, self._type_arguments = name, type_arguments
         self._changed = dict(values or {})
         is_class = isinstance(function, type)
-        call = function.__call__ if is_class else function
+        call: Any = getattr(function, "__call__") if is_class else function
         if not isinstance(call, types.FunctionType):
             raise refuse("PS1014", f"{getattr(function, '__name__', function)!r} is not a kernel",
                          "decorate a function, or a class with a method `__call__(self, b: pl.Block, ..)`")
@@ -273,8 +273,8 @@ class Kernel(_kernels.Kernel):
     @staticmethod
     def _find_fields(of_class: Any, parameters: list[inspect.Parameter]) -> dict[str, Any]:
         if of_class is not None:
-            return {f.name: f.default if f.default is not dataclasses.MISSING else f.default_factory()  # type: ignore[misc]
-                    for f in dataclasses.fields(of_class)}
+            blank = of_class()
+            return {f.name: getattr(blank, f.name) for f in dataclasses.fields(of_class)}
         named = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
         for p in named:
             if p.default is p.empty:
@@ -304,7 +304,7 @@ class Kernel(_kernels.Kernel):
 
     def _call(self, block: Block, arguments: list[Any], values: dict[str, Any]) -> None:
         if isinstance(self._function, type):
-            self._function.__call__(self._view(values), block, *arguments)  # type: ignore[operator]
+            self._view(values)(block, *arguments)
         else:
             self._function(block, *arguments, **values)
 

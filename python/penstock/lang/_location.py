@@ -12,6 +12,7 @@ import dis
 import linecache
 import os
 import sys
+import threading
 from types import CodeType, FrameType
 from typing import Any, Callable, Sequence, TypeVar
 
@@ -172,17 +173,34 @@ def _source(file: str) -> _Source:
     return kept[1]
 
 
-def _here() -> tuple[str, int, int] | None:
-    """File, line and column of the user's call."""
+def _here() -> tuple[FrameType, int, int] | None:
+    """Frame, line and column of the user's call."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         table = _tables.get(frame.f_code)
         if table is None:
             table = _table(frame.f_code)
         if table:
-            return frame.f_code.co_filename, *split(table[frame.f_lasti >> 1])
+            return frame, *split(table[frame.f_lasti >> 1])
         frame = frame.f_back
     return None
+
+
+class _Ordinals(threading.local):
+    """Python 3.10 has no columns: calls on one line are counted. By code object and line: the
+    instruction of the last call, and its number."""
+
+    def __init__(self) -> None:
+        self.last: dict[tuple[CodeType, int], tuple[int, int]] = {}
+
+    def next(self, frame: FrameType, line: int) -> int:
+        instruction, number = self.last.get((frame.f_code, line), (-1, -1))
+        number = number + 1 if frame.f_lasti > instruction else 0
+        self.last[frame.f_code, line] = frame.f_lasti, number
+        return number
+
+
+_ordinals = _Ordinals()
 
 
 def assigned_name() -> str:
@@ -190,12 +208,13 @@ def assigned_name() -> str:
     where = _here()
     if where is None:
         return ""
-    file, line, column = where
-    source = _source(file)
+    frame, line, column = where
+    source = _source(frame.f_code.co_filename)
     if column:
         return source.names.get((line, column), "")
     names = source.names_of_line.get(line, [])
-    return names[0] if len(names) == 1 else ""
+    number = _ordinals.next(frame, line)
+    return names[number] if number < len(names) else ""
 
 
 def jump_out() -> tuple[str, int] | None:
@@ -203,5 +222,5 @@ def jump_out() -> tuple[str, int] | None:
     where = _here()
     if where is None:
         return None
-    file, line, _ = where
-    return _source(file).jumps.get(line)
+    frame, line, _ = where
+    return _source(frame.f_code.co_filename).jumps.get(line)

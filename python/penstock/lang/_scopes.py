@@ -24,10 +24,11 @@ _LEFT_LOOP = 1001
 class Watch:
     """The values that names of the user's frame are bound to when a scope opens."""
 
-    __slots__ = ("frame", "before", "newest")
+    __slots__ = ("frame", "before", "newest", "location")
 
-    def __init__(self, scopes: list[int], newest: int):
+    def __init__(self, scopes: list[int], newest: int, location: int):
         self.frame: FrameType | None = _location.user_frame()
+        self.location = location
         self.newest = newest  # values with a larger reference were made inside of the scope
         self.before = {
             name: value for name, value in (self.frame.f_locals if self.frame else {}).items()
@@ -49,7 +50,7 @@ class Watch:
                  "once",
                  f"make it a variable of the kernel: `{name} = b.var(T, ..)` before, `{name}.set(..)` inside"
                  if not isinstance(old, Tile) else f"copy the tile with b.copy(.., {name}), or use another name",
-                 REBOUND_NAME)
+                 REBOUND_NAME, self.location)
 
 
 class Loop:
@@ -72,7 +73,7 @@ class Loop:
             self._recording = current()
             index = ctypes.c_uint64()
             self._scope = record.open_loop(self._arguments, ctypes.byref(index), self._location)
-            self._watch = Watch(self._recording.scopes, index.value)
+            self._watch = Watch(self._recording.scopes, index.value, self._location)
             self._recording.scopes.append(self._scope)
             return Computed(index.value, index_t)
         self._watch.check("loop")
@@ -107,11 +108,10 @@ def report_left(recording: Recording) -> None:
 class Scope:
     """A scope for a `with` statement."""
 
-    __slots__ = ("_open", "_what", "_result", "_scope", "_watch", "_finish")
+    __slots__ = ("_what", "_location", "_open", "_result", "_scope", "_watch")
 
-    def __init__(self, what: str, open: Callable[[], int], result: Any = None,
-                 finish: Callable[[int], None] | None = None):
-        self._what, self._open, self._result, self._finish = what, open, result, finish
+    def __init__(self, what: str, location: int, open: Callable[[], int], result: Callable[[], Any] | None = None):
+        self._what, self._location, self._open, self._result = what, location, open, result
 
     def __enter__(self) -> Any:
         recording = current()
@@ -120,12 +120,12 @@ class Scope:
             keyword, line = jump
             fail(f"`{keyword}` in line {line} leaves this {self._what}, whose body is recorded once",
                  "let the body run to its end: `with b.when(..):` is recorded for both outcomes of its condition",
-                 _LEFT_LOOP)
+                 _LEFT_LOOP, self._location)
         self._scope = self._open()
         # Values of the scope are made later; its own reference is the newest so far.
-        self._watch = Watch(recording.scopes, record.integer(index_t.code, 0, 0))
+        self._watch = Watch(recording.scopes, record.integer(index_t.code, 0, 0), self._location)
         recording.scopes.append(self._scope)
-        return self._result() if callable(self._result) else self._result
+        return self._result() if self._result else None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
@@ -139,4 +139,4 @@ class Scope:
 
 def when(condition: Any, location: int) -> Scope:
     ref = as_scalar(condition, boolean, location)
-    return Scope("condition", lambda: record.open_condition(ref, location))
+    return Scope("condition", location, lambda: record.open_condition(ref, location))

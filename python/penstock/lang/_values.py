@@ -237,22 +237,22 @@ class Var(Value[T]):
         record.store(new, self.ref, None, 0, location)
         return self
 
-    def __iadd__(self, other: Operand[T]) -> "Var[T]":  # type: ignore[override]
+    def __iadd__(self, other: "Operand[T] | Value[boolean]") -> "Var[T]":  # type: ignore[override]
         return self._update(_ADD, other)  # type: ignore[no-any-return]
 
-    def __isub__(self, other: Operand[T]) -> "Var[T]":  # type: ignore[override]
+    def __isub__(self, other: "Operand[T] | Value[boolean]") -> "Var[T]":  # type: ignore[override]
         return self._update(_SUB, other)  # type: ignore[no-any-return]
 
-    def __imul__(self, other: Operand[T]) -> "Var[T]":  # type: ignore[override]
+    def __imul__(self, other: "Operand[T] | Value[boolean]") -> "Var[T]":  # type: ignore[override]
         return self._update(_MUL, other)  # type: ignore[no-any-return]
 
-    def __ixor__(self, other: Operand[T]) -> "Var[T]":  # type: ignore[override]
+    def __ixor__(self, other: "Operand[T] | Value[boolean]") -> "Var[T]":  # type: ignore[override]
         return self._update(_XOR, other)  # type: ignore[no-any-return]
 
-    def __ior__(self, other: Operand[T]) -> "Var[T]":  # type: ignore[override]
+    def __ior__(self, other: "Operand[T] | Value[boolean]") -> "Var[T]":  # type: ignore[override]
         return self._update(_OR, other)  # type: ignore[no-any-return]
 
-    def __iand__(self, other: Operand[T]) -> "Var[T]":  # type: ignore[override]
+    def __iand__(self, other: "Operand[T] | Value[boolean]") -> "Var[T]":  # type: ignore[override]
         return self._update(_AND, other)  # type: ignore[no-any-return]
 
 
@@ -457,7 +457,7 @@ def fast_divmod(a: "Operand[Any]", b: "Operand[Any]") -> tuple[Index, Index]:
     return Computed(result[0], index_t), Computed(result[1], index_t)
 
 
-def _element_of(values: tuple[Any, ...], location: int) -> type[Element]:
+def _element_of(values: tuple[Any, ...], location: int) -> Any:
     for value in values:
         if isinstance(value, Value):
             return value.element
@@ -470,7 +470,7 @@ def select(condition: "Operand[boolean]", x: Operand[T], y: Operand[T]) -> Value
     location = at()
     element = _element_of((x, y), location)
     refs_ = [as_scalar(condition, boolean, location), as_scalar(x, element, location), as_scalar(y, element, location)]
-    return Computed(record.select(*refs_, location), element)  # type: ignore[arg-type]
+    return Computed(record.select(*refs_, location), element)
 
 
 def where(condition: Value[boolean], x: Operand[T], y: Operand[T]) -> Value[T]:
@@ -478,7 +478,7 @@ def where(condition: Value[boolean], x: Operand[T], y: Operand[T]) -> Value[T]:
     location = at()
     element = _element_of((x, y), location)
     chosen = as_expression(condition, boolean, location)
-    return Computed(  # type: ignore[return-value]
+    return Computed(
         record.select(chosen, as_expression(x, element, location), as_expression(y, element, location), location),
         element, True)
 

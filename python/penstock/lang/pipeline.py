@@ -33,8 +33,8 @@ class PipelineState:
     def advance(self) -> None:
         """Moves to the next slot, and to the other phase after the last one."""
         self.index.set((self.index + 1) % self.stages)
-        self.phase ^= self.index == 0  # type: ignore[arg-type, assignment]
-        self.count += 1  # type: ignore[assignment]
+        self.phase ^= self.index == 0
+        self.count += 1
 
 
 class Pipeline:

@@ -429,7 +429,7 @@ class Definitions(Case):
             pass
 
         error = self.check_raises(lambda: pl.kernel("A[N] -> C[N]")(k), "PS1014", "`A` has no annotation", "In[f16]")
-        self.assertIn("test_misuse.py", str(error))
+        self.assertIn("misuse.py", str(error))
 
     def test_annotation_with_a_rank(self):
         with self.assertRaises(TypeError):

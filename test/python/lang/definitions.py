@@ -2,12 +2,14 @@
 Python lines; and what is particular to Python: fields, pickling, threads, lifetimes."""
 
 import gc
+import json
 import os
 import pathlib
 import pickle
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -272,6 +274,37 @@ class Python(unittest.TestCase):
         best = min(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
                                         env=os.environ).stdout) for _ in range(3))
         self.assertLess(best, 0.2)
+
+
+class CommandLine(unittest.TestCase):
+    """python -m penstock"""
+
+    def tool(self, *arguments, code=0):
+        run = subprocess.run([sys.executable, "-m", "penstock", *arguments], capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, code, run.stderr)
+        return run.stdout if code == 0 else run.stderr
+
+    def test_reports(self):
+        self.assertIn("scale  a[N], s -> c[N]  block=64 stages=2", self.tool("list", __file__))
+        self.assertEqual(self.tool("print", __file__, "scale", "--set", "block=128,twice=true"),
+                         scale.program(block=128, twice=True))
+        self.assertEqual(self.tool("explain", __file__, "Matmul", "--target", "sm_90a", "--set", "stages=3"),
+                         Matmul.explain("sm_90a", stages=3))
+        found = json.loads(self.tool("check", __file__, "Matmul", "--shape", "M=64,N=64,K=64", "--timings", "1"))
+        self.assertEqual(len(found["shapes"]), 1)
+
+    def test_pictures(self):
+        with tempfile.TemporaryDirectory() as work:
+            picture = os.path.join(work, "run.svg")
+            self.tool("trace", __file__, "Matmul", "--shape", "M=64,N=64,K=64", "--output", picture)
+            self.assertIn("<svg", pathlib.Path(picture).read_text())
+
+    def test_errors(self):
+        self.assertIn("PS1503", self.tool("print", __file__, "nothing", code=1))
+        self.assertIn("PS1502", self.tool("list", "missing.py", code=1))
+        self.assertIn("PS1501", self.tool("print", __file__, "scale", "--set", "block", code=1))
+        self.assertIn("PS1006", self.tool("print", __file__, "scale", "--set", "block=x", code=1))
+        self.assertIn("PS1006", self.tool("print", __file__, "scale", "--set", "blok=1", code=1))
 
 
 if __name__ == "__main__":
