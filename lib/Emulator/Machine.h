@@ -21,6 +21,7 @@
 #include "Emulator/Races/GlobalUse.h"
 #include "Emulator/Races/Releases.h"
 #include "Emulator/Races/Shadow.h"
+#include "Emulator/Standstill.h"
 #include "Emulator/Time/Clock.h"
 #include "Emulator/Time/PacedSm.h"
 #include "Emulator/Time/Timeline.h"
@@ -304,9 +305,13 @@ struct Cluster {
   double now = 0;
   Warp *running = nullptr;
   AsyncWork::Engine lastProgressBy = AsyncWork::Engine::None; ///< None: a warp
+  std::unique_ptr<Watch> watch;                               ///< while Standstill runs the warps
+  uint64_t clockAhead = 0;                                    ///< of the instructions
 
   /// Cost of the instructions: 32 steps of work count as one more.
   uint64_t spent() const { return instructions + effort / 32; }
+  /// What clocks show.
+  uint64_t clock() const { return watch ? watch->clock : instructions + clockAhead; }
   bool starves(const Warp &warp) const;
   uint64_t random();
   uint64_t newAgent() { return uint64_t(number + 1) << 32 | nextAgent++; }
@@ -325,6 +330,7 @@ struct Cluster {
   void traceProbe(const Warp &warp, uint32_t pc, bool succeeded) const;
   /// Timing::Paced: something accesses shared memory.
   void traceShared(const Cta &cta, uint64_t offset, uint32_t pc, bool isWrite, bool isAsync) const;
+  bool runSplit(Warp &warp, size_t split, unsigned quantum);
 
 private:
   bool step();
@@ -339,8 +345,6 @@ private:
   void traceIssue(Warp &warp, uint32_t pc, double start) const;
   void reportWork(Warp &warp) const;
   bool runEvent(size_t index);
-  bool runSplit(Warp &warp, size_t split, unsigned quantum);
-  void reportDeadlock();
   void reportStall();
   void finish();
 };
@@ -403,6 +407,8 @@ struct Grid {
   uint64_t endAgent() const { return uint64_t(firstCluster) + 1; }
 };
 
+/// Reports that no thread of \p clusters, which belong to one grid, can go on, and stops them.
+void reportDeadlock(const std::vector<Cluster *> &clusters, std::string reason);
 /// Runs the grids of a state to their ends.
 void runGrids(GlobalState &state);
 /// A block lets dependent grids start, or has ended.

@@ -214,7 +214,7 @@ bool Cluster::runSplit(Warp &warp, size_t splitIndex, unsigned quantum) {
     if (reached)
       reached[split.pc].store(true, std::memory_order_relaxed);
     if (inst.usesClock)
-      refreshClock(*grid, warp, instructions);
+      refreshClock(*grid, warp, clock());
     if (inst.checkRegisters)
       checkBusyRegisters(ex, inst);
     ex.advance = true;
@@ -226,6 +226,8 @@ bool Cluster::runSplit(Warp &warp, size_t splitIndex, unsigned quantum) {
       ++warp.splits[splitIndex].pc;
     else if (timeline)
       timeline->blocked(ex.pc);
+    if (watch)
+      watch->note(ex, inst, ex.pc);
     if (ex.yield || (yields && progress != before))
       return true;
   }
@@ -313,6 +315,8 @@ void Cluster::run(bool slice) {
   // A dependent grid starts as early as it may, ahead of what follows the trigger.
   if (grid->hasDependent && grid->triggered < grid->numBlocks())
     sliceSteps = 1;
+  Standstill standstill;
+  bool alone = !slice && grid->numClusters == 1 && grid->options.timing != Timing::Paced;
   uint64_t chargeAt = std::min<uint64_t>(100000, grid->options.maxInstructions / 4);
   while (!stopped && !grid->abort.load(std::memory_order_relaxed)) {
     if (liveWarps == 0 && events.empty()) {
@@ -322,9 +326,11 @@ void Cluster::run(bool slice) {
     if (!step()) {
       if (held || awaitsGrid())
         return;
-      reportDeadlock();
-      stopped = true;
-      grid->abort = true;
+      reportDeadlock({this}, "no thread can run and nothing is in flight that could wake one");
+      break;
+    }
+    if (alone && standstill.due(instructions, progress) && standstill.reached({this})) {
+      reportDeadlock({this}, noMoreWrites);
       break;
     }
     if (progress != lastProgress) {

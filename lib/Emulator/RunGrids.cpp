@@ -88,6 +88,23 @@ public:
     return worked;
   }
 
+  /// Makes room for all blocks that may be resident on the GPU at the same time, registers
+  /// aside; returns whether that is more than before.
+  bool addRoom() {
+    if (allStarted())
+      return false;
+    const Device &device = *grid.device;
+    uint32_t perSm = std::min({32u, 2048 / (grid.warpsPerCta * 32),
+                               (device.maxShared + sharedReserved) / grid.sharedBytes});
+    uint32_t most = std::max(room, device.numSms * std::max(1u, perSm) / grid.ctasPerCluster);
+    return std::exchange(room, most) != most;
+  }
+
+  void addTo(std::vector<Cluster *> &clusters) const {
+    for (const auto &cluster : resident)
+      clusters.push_back(cluster.get());
+  }
+
   /// Something has happened in another grid: threads that wait are asked again.
   void wake() {
     for (auto &cluster : resident)
@@ -155,10 +172,42 @@ public:
             other.wake();
       }
       onlyOthers = starving && worked;
+      if (stands())
+        return abort();
     }
   }
 
 private:
+  /// Looks for a deadlock of threads that poll, from time to time.
+  bool stands() {
+    std::vector<Cluster *> clusters;
+    for (const Turns &turns : all)
+      turns.addTo(clusters);
+    uint64_t instructions = 0, progress = 0;
+    for (const Cluster *cluster : clusters) {
+      instructions += cluster->instructions;
+      progress += cluster->progress;
+    }
+    if (clusters.empty() || all[0].grid.options.timing == Timing::Paced ||
+        !standstill.due(instructions, progress) || !standstill.reached(clusters))
+      return false;
+    // Threads that have not started yet may write.
+    bool starts = false;
+    for (Turns &turns : all) {
+      starts |= turns.addRoom();
+      starts |= !hurry && turns.grid.previous && !turns.grid.ended && mayStart(turns.grid);
+    }
+    hurry = true;
+    if (starts) {
+      standstill.lookAgain();
+      return false;
+    }
+    const Grid *grid = clusters[0]->grid;
+    std::erase_if(clusters, [&](const Cluster *cluster) { return cluster->grid != grid; });
+    reportDeadlock(clusters, noMoreWrites);
+    return true;
+  }
+
   static bool mayStart(const Grid &grid) {
     return !grid.previous || grid.previous->triggered == grid.previous->numBlocks();
   }
@@ -172,7 +221,7 @@ private:
       if (grid.ended || !mayStart(grid))
         continue;
       bool mustWait = grid.previous && !grid.previous->ended;
-      if (mustWait && grid.options.timing == Timing::Lazy)
+      if (mustWait && grid.options.timing == Timing::Lazy && !hurry)
         continue;
       if (mustWait && grid.options.timing == Timing::Random && random() % 2)
         continue;
@@ -191,12 +240,23 @@ private:
   }
 
   void abort() {
-    for (Turns &turns : all)
+    std::vector<Cluster *> clusters;
+    for (Turns &turns : all) {
       turns.grid.abort = true;
+      turns.addTo(clusters);
+    }
+    for (Cluster *cluster : clusters) {
+      cluster->grid->instructions += cluster->instructions - cluster->counted;
+      cluster->grid->spent += cluster->spent() - cluster->charged;
+      cluster->counted = cluster->instructions;
+      cluster->charged = cluster->spent();
+    }
   }
 
   std::deque<Turns> all;
   std::mt19937_64 random;
+  Standstill standstill;
+  bool hurry = false; ///< grids start as soon as they may: others wait for them
 };
 
 } // namespace

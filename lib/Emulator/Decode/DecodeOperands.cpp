@@ -213,6 +213,7 @@ bool Decoder::destination(const ptx::Instruction &inst, const ptx::Operand &oper
   if (operand.kind != Kind::Register)
     return fail(inst, "the destination is not a register");
   out = frame(*function).registers[operand.index];
+  out.written = true;
   return true;
 }
 

@@ -39,6 +39,7 @@ struct Opnd {
   Kind kind = Kind::None;
   uint8_t bits = 0;     ///< 16, 32, 64, 128 (rows) or 1 (predicates)
   bool negated = false; ///< predicates
+  bool written = false; ///< a destination
   uint32_t at = 0;      ///< byte offset of the row, or index of the predicate
   int64_t offset = 0;   ///< addresses: added to the row's values
 };

@@ -124,6 +124,8 @@ bool beginAtomic(Exec &ex, const DInst &inst, unsigned lane, unsigned size, MemR
     return false;
   if (ref.space == ptx::Space::Global)
     lock = std::unique_lock<std::mutex>(ex.grid.state->atomicMutex);
+  if (Watch *watch = ex.cluster.watch.get())
+    watch->noteRead(ex, ref);
   if (ex.grid.checks()) {
     Order order = Order(inst.flags & 15);
     Scope scope = Scope(inst.flags >> 4);
@@ -134,6 +136,15 @@ bool beginAtomic(Exec &ex, const DInst &inst, unsigned lane, unsigned size, MemR
     publish(ex, lane, ref, order, scope, true);
   }
   return true;
+}
+
+/// Stores the result of an atomic; returns whether it differs from what was there.
+bool update(Exec &ex, const MemRef &ref, uint8_t *at, const void *value, unsigned size) {
+  bool differs = memcmp(at, value, size) != 0;
+  if (Watch *watch = ex.cluster.watch.get(); watch && differs)
+    watch->noteChange(ref);
+  memcpy(at, value, size);
+  return differs;
 }
 
 /// Lets others run. Atomics that leave memory as it was may spin, as on a lock that is taken.
@@ -167,8 +178,7 @@ void atomic(Exec &ex, const DInst &inst) {
       uint64_t b = ex.value(inst.ops[2 + i], lane);
       uint64_t c = isCas ? ex.value(inst.ops[3], lane) : 0;
       uint64_t now = applyAtomic(op, inst.type, old, b, c);
-      changed |= memcmp(ref.bytes + i * size, &now, size) != 0;
-      memcpy(ref.bytes + i * size, &now, size);
+      changed |= update(ex, ref, ref.bytes + i * size, &now, size);
       if (vector)
         ex.setValue(inst.ops[2 + count + i], lane, old);
       else if (i == 0)
@@ -195,10 +205,8 @@ void atomic128(Exec &ex, const DInst &inst) {
     bool stores = !isCas || old == value;
     if (isCas)
       value = halves(inst.ops[3], lane);
-    if (stores) {
-      memcpy(ref.bytes, value.data(), 16);
-      changed |= old != value;
-    }
+    if (stores)
+      changed |= update(ex, ref, ref.bytes, value.data(), 16);
     if (inst.ops[0].kind == Opnd::Kind::Row) {
       ex.out<uint64_t>(inst.ops[0])[lane] = old[0];
       ex.out<uint64_t>(inst.ops[0])[32 + lane] = old[1];

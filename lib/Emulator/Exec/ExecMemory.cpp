@@ -33,6 +33,8 @@ void load(Exec &ex, const DInst &inst) {
     MemRef ref;
     if (!resolve(ex, lane, space, ex.address(inst.ops[0], lane), size * count, size * count, ref))
       return;
+    if (Watch *watch = ex.cluster.watch.get())
+      watch->noteRead(ex, ref);
     Scope scope = Scope(inst.mode);
     if (strong && checks)
       observe(ex, lane, ref, inst.flags & AcquireOrRelease ? Order::Acquire : Order::Relaxed, scope,
@@ -96,6 +98,7 @@ void store(Exec &ex, const DInst &inst) {
   Space space = Space(inst.imm[1]);
   bool checks = ex.grid.checks();
   bool strong = inst.flags & StrongAccess;
+  bool changed = false;
   forLanes(ex.mask, [&](unsigned lane) {
     if (ex.cluster.stopped)
       return;
@@ -123,9 +126,13 @@ void store(Exec &ex, const DInst &inst) {
         publish(ex, lane, ref, inst.flags & AcquireOrRelease ? Order::Release : Order::Relaxed,
                 scope, false);
     }
+    bool differs = (strong || ex.cluster.watch) && memcmp(ref.bytes, bytes, size * count) != 0;
+    if (differs && ex.cluster.watch)
+      ex.cluster.watch->noteChange(ref);
+    changed |= differs;
     memcpy(ref.bytes, bytes, size * count);
   });
-  if (strong)
+  if (strong && changed)
     ++ex.cluster.progress;
 }
 

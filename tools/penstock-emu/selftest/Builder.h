@@ -169,6 +169,7 @@ unsigned lineOf(const std::string &text, const std::string &tag);
 void addBarrierKernels(std::vector<Kernel> &kernels);
 void addRingKernels(std::vector<Kernel> &kernels);
 void addScopeKernels(std::vector<Kernel> &kernels);
+void addMemoryKernels(std::vector<Kernel> &kernels);
 void addStoreKernels(std::vector<Kernel> &kernels);
 void addClusterKernels(std::vector<Kernel> &kernels);
 void addWgmmaKernels(std::vector<Kernel> &kernels);

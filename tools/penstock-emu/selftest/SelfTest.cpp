@@ -174,6 +174,7 @@ int runSelftest(const SelftestOptions &options) {
   addBarrierKernels(kernels);
   addRingKernels(kernels);
   addScopeKernels(kernels);
+  addMemoryKernels(kernels);
   addStoreKernels(kernels);
   addClusterKernels(kernels);
   addWgmmaKernels(kernels);
