@@ -434,9 +434,8 @@ wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %x2, %x2
 )";
   EXPECT_CLEAN(run(product + "bar.warp.sync -1;"));
   expectUndefined(run(product), EmuDataRace);
-  Report racy = run("");
-  ASSERT_EQ(racy.findings.size(), 1u) << text(racy);
-  EXPECT_EQ(tierOf(racy.findings[0]), Tier::Wrong);
+  // Each warp reads by one instruction, and one of its lanes arrives later.
+  expectUndefined(run(""), EmuDataRace);
 }
 
 TEST(Machine, VariablesHaveTheNamesOfTheirSource) {

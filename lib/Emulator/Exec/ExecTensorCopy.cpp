@@ -50,6 +50,18 @@ BoxPosition positionOf(Exec &ex, const DInst &inst, unsigned lane, unsigned firs
   return position;
 }
 
+/// Kernels await the reads of a map by commit_group and wait_group: a load counts as a copy of its
+/// lane's bulk groups, for its reads alone.
+CopyGroups &readsInGroup(Exec &ex, unsigned lane, uint32_t op, uint32_t &number) {
+  CopyGroups &groups = bulkGroups(ex, lane);
+  number = ++groups.issued;
+  groups.running.insert(number);
+  groups.reading.insert(number);
+  opAt(ex, op).readAgent = groups.readAgent;
+  opAt(ex, op).readCount = number;
+  return groups;
+}
+
 /// ops: destination, map, mbarrier, mask (or none), coordinates, im2col offsets.
 /// mode: rank; flags: 1 gather, 2 cta_group::2, 4 im2col.
 void tensorLoad(Exec &ex, const DInst &inst) {
@@ -103,10 +115,13 @@ void tensorLoad(Exec &ex, const DInst &inst) {
         if (!checkMulticast(ex, lane, there))
           return;
       }
-      uint32_t op = 0;
+      uint32_t op = 0, number = 0;
+      CopyGroups *reads = nullptr;
       if (ex.grid.checks()) {
         op = newOp(ex, lane, "tensor copy");
         cta.openOps.push_back(op);
+        if (first && checkMapRead(ex, lane, op, ex.address(inst.ops[1], lane)))
+          reads = &readsInGroup(ex, lane, op, number);
         if (first)
           for (size_t i = 0; i < box->rows.size(); ++i)
             checkEngine(ex, lane, op, (*refs)[i], box->rows[i].bytes, false);
@@ -136,6 +151,10 @@ void tensorLoad(Exec &ex, const DInst &inst) {
               box->forParts(start, row, [&](uint32_t address, uint32_t done, uint32_t n) {
                 memcpy(shared + address, from + done, n);
               });
+            }
+            if (reads) {
+              reads->reading.erase(number);
+              reads->running.erase(number);
             }
           },
           work);
@@ -177,6 +196,7 @@ void tensorStore(Exec &ex, const DInst &inst) {
     if (ex.grid.checks()) {
       op = newOp(ex, lane, reduces ? "tensor reduction" : "tensor store");
       ex.cta.openOps.push_back(op);
+      checkMapRead(ex, lane, op, ex.address(inst.ops[1], lane));
       checkEngine(ex, lane, op, from, box->boxBytes, false);
       for (size_t i = 0; i < box->rows.size(); ++i)
         if (!reduces)

@@ -101,6 +101,13 @@ std::string narrowText(const Exec &ex, const AccessRecord &record, const AccessR
          " too narrow, the other thread is in " + neededText(ex.grid, needed);
 }
 
+/// Returns whether a generic read may come after a later write through the async proxy, without a
+/// fence: GB200 gives wrong results (DeepEP 621). Hopper is not known to.
+bool readsMayBeLate(const Grid &grid) {
+  const std::string &target = grid.program->module->target;
+  return target.size() > 3 && std::atoi(target.c_str() + 3) >= 100;
+}
+
 } // namespace
 
 void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessRecord &record,
@@ -116,9 +123,12 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
                  : how == Ordered::SameValue ? EmuSameValue
                                              : EmuDataRace;
   // Both writes reach memory, and the second is what stays on hardware of today.
-  if ((how == Ordered::NoFence && write) || how == Ordered::InFact || how == Ordered::AfterExit ||
-      how == Ordered::OtherProxy)
+  if ((how == Ordered::NoFence && write) || how == Ordered::InFact || how == Ordered::OneLane ||
+      how == Ordered::AfterExit || how == Ordered::OtherProxy)
     finding.tier = Tier::Undefined;
+  bool unfencedRead = how == Ordered::NoFence && !record.isWrite();
+  if (unfencedRead && !ex.grid.options.fenceReads && !readsMayBeLate(ex.grid))
+    finding.tier = Tier::Note;
   finding.point = ex.point();
   finding.point.lane = lane;
   finding.other =
@@ -150,8 +160,9 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
   if (how == Ordered::NoFence)
     finding.reason = op ? "a fence.proxy.async is missing between the copy, which works through "
                           "the generic proxy, and this access through the async proxy"
-                        : "a fence.proxy.async is missing between the write through the generic "
-                          "proxy and this access through the async proxy";
+                        : "a fence.proxy.async is missing between the " +
+                              std::string(unfencedRead ? "read" : "write") +
+                              " through the generic proxy and this access through the async proxy";
   else if (how == Ordered::OtherProxy)
     finding.reason = "nothing orders them: accesses through the generic proxy and reductions "
                      "through the async proxy are not atomic to each other";
@@ -160,6 +171,10 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
   else if (how == Ordered::AfterExit)
     finding.reason = "threads that have waited for the first access exited before a barrier for "
                      "which the second one has waited; an exit orders no memory";
+  else if (how == Ordered::OneLane)
+    finding.reason = "one lane releases what all lanes of its warp have accessed by one "
+                     "instruction, which is over on hardware; but nothing orders the accesses of "
+                     "the other lanes, as bar.warp.sync does";
   else if (how == Ordered::InFact)
     finding.reason = op ? "its registers have been used, so that the load is over on hardware, but "
                           "no tcgen05.wait::ld makes that known"

@@ -18,6 +18,7 @@ enum class Ordered {
   SameValue,
   NoFence,
   InFact,      ///< on hardware, not by the ISA
+  OneLane,     ///< for one lane of a warp that made all its accesses by one instruction
   AfterExit,   ///< on hardware, by an exit
   OtherProxy,  ///< both are strong, through different proxies
   NarrowScope, ///< both are strong, and a scope does not include the other thread

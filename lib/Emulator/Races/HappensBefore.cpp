@@ -7,6 +7,7 @@
 #include "Emulator/Races/HappensBefore.h"
 #include "Diagnostics/Codes.h"
 #include "Emulator/Races/Conflict.h"
+#include "Emulator/Tensor/TensorMap.h"
 #include "Emulator/Tensor/TensorMemory.h"
 
 #include <algorithm>
@@ -28,6 +29,14 @@ bool readBeforeCollective(const Exec &ex, const Clock &clock, uint32_t gid, uint
     return false;
   for (unsigned lane = 0; lane < 32; ++lane)
     if (clock.lane(gid, lane) > *next)
+      return true;
+  return false;
+}
+
+/// Returns whether \p clock knows that a lane of a warp has gone on since \p count.
+bool knowsALane(const Clock &clock, uint32_t gid, uint32_t count) {
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (clock.lane(gid, lane) >= count)
       return true;
   return false;
 }
@@ -63,13 +72,15 @@ Ordered ordered(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessReco
       result = Ordered::No;
       return;
     }
-    bool fence = record.isWrite() || ex.grid.options.fenceReads;
-    if (crossesProxy && fence && view.fenced.lane(record.agent, other) < record.count)
+    if (crossesProxy && view.fenced.lane(record.agent, other) < record.count)
       result = Ordered::NoFence;
   });
   if (result == Ordered::No && !record.isWrite() &&
       readBeforeCollective(ex, view.seen, record.agent, record.count))
     return Ordered::InFact;
+  if (result == Ordered::No && record.flags & AccessRecord::WholeWarp && !sameWarp &&
+      knowsALane(view.seen, record.agent, record.count))
+    return Ordered::OneLane;
   return result;
 }
 
@@ -185,6 +196,9 @@ private:
       known.add(record);
     if (how != Ordered::Yes && morallyStrong)
       return Ordered::Atomic;
+    // Other lanes' accesses to global memory may be on their way.
+    if (how == Ordered::OneLane && !inShared)
+      how = Ordered::No;
     if (how != Ordered::No)
       return how;
     return knownAtExit(ex, record) ? Ordered::AfterExit
@@ -232,6 +246,7 @@ private:
   const AsyncOp *engine;
   AccessRecord access;
   bool crossesProxy;
+  bool inShared = false; ///< the memory that is accessed
   KnownRecords known;
 };
 
@@ -249,6 +264,7 @@ bool AccessEntry::avoidsMbarriers(const Cta &cta, uint64_t first, uint64_t last)
 }
 
 bool AccessEntry::enter(Cta &cta, CellSet set) {
+  inShared = true;
   constexpr uint64_t words = Shadow::cellBytes / 8, perSegment = words * Shadow::segmentCells;
   uint64_t first = set.segment * perSegment;
   if (memchr(cta.mbarrierAt.data() + first, 1, std::min(perSegment, cta.mbarrierAt.size() - first)))
@@ -286,6 +302,7 @@ void AccessEntry::enter(TensorMemory &tensor, CellSet set) {
 void AccessEntry::enter(const MemRef &ref, uint64_t size, const uint8_t *value) {
   if (ref.space != ptx::Space::Shared && ref.space != ptx::Space::Global)
     return;
+  inShared = ref.space == ptx::Space::Shared;
   uint64_t at = ref.offset, end = ref.offset + size;
   PagedShadow *global = nullptr;
   if (ref.space == ptx::Space::Global) {
@@ -398,7 +415,8 @@ void checkAccess(Exec &ex, unsigned lane, const MemRef &ref, unsigned size, Acce
   access.count = ex.warp.count;
   access.pc = ex.pc;
   access.flags =
-      uint8_t((kind & 1 ? AccessRecord::Write : 0) | (kind & 2 ? AccessRecord::Strong : 0));
+      uint8_t((kind & 1 ? AccessRecord::Write : 0) | (kind & 2 ? AccessRecord::Strong : 0) |
+              (ex.mask == ex.warp.live ? AccessRecord::WholeWarp : 0));
   if (kind & 2)
     access.scope = scope;
   AccessEntry(ex, lane, nullptr, access, false).enter(ref, size, value);
@@ -444,6 +462,18 @@ void checkReduction(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uin
     access.scope = scope;
     AccessEntry(ex, lane, &engine, access, !engine.generic).enter(ref, size, nullptr);
   }
+}
+
+bool checkMapRead(Exec &ex, unsigned lane, uint32_t op, uint64_t address) {
+  MemRef map;
+  if (!resolve(ex, lane, ptx::Space::Generic, address, tensorMapBytes, 64, map) ||
+      map.space != ptx::Space::Global || map.allocation->constant)
+    return false;
+  // A proxy of its own, whose fences readTensorMap checks.
+  AccessRecord access = engineAccess(ex, op, false);
+  access.flags &= uint8_t(~AccessRecord::AsyncProxy);
+  AccessEntry(ex, lane, &opAt(ex, op), access, false).enter(map, tensorMapBytes, nullptr);
+  return true;
 }
 
 void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, uint32_t groups, unsigned column,

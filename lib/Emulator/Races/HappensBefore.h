@@ -73,6 +73,9 @@ void checkEngine(Exec &ex, unsigned lane, uint32_t op, Cta &cta, const std::vect
 /// through the same proxy do not race with it if the scopes include both.
 void checkReduction(Exec &ex, unsigned lane, uint32_t op, const MemRef &ref, uint64_t size,
                     Scope scope);
+/// Operation \p op reads the tensor map at \p address until it completes. Returns whether the map
+/// is in memory that may change.
+bool checkMapRead(Exec &ex, unsigned lane, uint32_t op, uint64_t address);
 /// An access of operation \p op to \p columns of tensor memory. \p groups: mask of groups of 16
 /// lanes.
 void checkTensor(Exec &ex, unsigned lane, uint32_t op, Cta &cta, uint32_t groups, unsigned column,

@@ -32,6 +32,7 @@ struct AccessRecord {
     Strong = 2, ///< atomic, volatile, relaxed: see AccessRecord::scope
     Engine = 4, ///< agent is an asynchronous operation
     AsyncProxy = 8,
+    WholeWarp = 16, ///< all lanes of the warp that live executed the instruction together
   };
   uint32_t agent = 0; ///< warp of the grid, or operation of `cluster`
   uint32_t cluster = 0;

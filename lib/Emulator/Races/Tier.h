@@ -15,7 +15,7 @@
 namespace penstock::emu {
 
 enum class Tier : uint8_t {
-  Note,      ///< correct on hardware
+  Note,      ///< correct on hardware, as far as is known
   Undefined, ///< undefined by the ISA; hardware of today may do what is meant
   Wrong      ///< wrong results, faults or hangs on hardware
 };

@@ -170,6 +170,7 @@ void addBarrierKernels(std::vector<Kernel> &kernels);
 void addRingKernels(std::vector<Kernel> &kernels);
 void addScopeKernels(std::vector<Kernel> &kernels);
 void addMemoryKernels(std::vector<Kernel> &kernels);
+void addProxyKernels(std::vector<Kernel> &kernels);
 void addStoreKernels(std::vector<Kernel> &kernels);
 void addClusterKernels(std::vector<Kernel> &kernels);
 void addWgmmaKernels(std::vector<Kernel> &kernels);

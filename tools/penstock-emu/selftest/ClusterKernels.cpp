@@ -291,6 +291,7 @@ void multicastRing(std::vector<Kernel> &kernels) {
         index = b.mad(block, "256", index);
         b.op("st.global.u32 [" + b.element(out, index) + "], " + result);
       });
+      b.op("fence.proxy.async.shared::cta", "read-fence");
       b.op("bar.warp.sync 0xffffffff", "gather");
       // One arrival at each block of the pair.
       std::string bar = b.mad(slot, "8", empty), to = b.r32();
@@ -340,6 +341,12 @@ void multicastRing(std::vector<Kernel> &kernels) {
         {"reads without waiting", "wait-full", "$wait", "", {race}, {"read", "send"}},
         {"relaxed release", "release", ".release", ".relaxed", {race}, {"read", "send"}},
         {"leader does not wait for the others", "gather", "", "", {race}, {"read", "send"}},
+        {"no fence after the reads",
+         "read-fence",
+         "",
+         "",
+         {EmuMissingProxyFence},
+         {"read", "send"}},
         {"expects too many bytes",
          "expect",
          "1024",

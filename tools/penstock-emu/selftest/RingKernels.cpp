@@ -251,6 +251,8 @@ Kernel makeRing(const Ring &ring) {
       std::string index = b.mad(i, "256", word);
       b.op("st.global.u32 [" + b.element(out, index) + "], " + result);
     });
+    if (countsBytes(ring.fill))
+      b.op("fence.proxy.async.shared::cta", "read-fence");
     std::string bar = b.mad(slot, "8", empty);
     std::string arrive = "mbarrier.arrive.shared::cta.b64 _, [" + bar + "]";
     if (ring.release == Release::Threads) {
@@ -366,6 +368,7 @@ Kernel makeRing(const Ring &ring) {
           {"read", "load", "load2", "wait-full", "wait-empty"}});
   }
   if (countsBytes(ring.fill)) {
+    twin({"no fence after the reads", "read-fence", "", "", {EmuMissingProxyFence}, access});
     twin({"expects too few bytes",
           "expect",
           "1024",

@@ -175,6 +175,7 @@ int runSelftest(const SelftestOptions &options) {
   addRingKernels(kernels);
   addScopeKernels(kernels);
   addMemoryKernels(kernels);
+  addProxyKernels(kernels);
   addStoreKernels(kernels);
   addClusterKernels(kernels);
   addWgmmaKernels(kernels);

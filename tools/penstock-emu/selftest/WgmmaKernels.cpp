@@ -132,9 +132,11 @@ Kernel makeKernel(const Variant &v) {
     std::string rowsA = b.add(at, rowOffset);
     // Fragments of A in registers are read as any other data.
     std::vector<std::string> a;
-    if (v.registersA)
+    if (v.registersA) {
       for (unsigned kk = 0; kk < 4; ++kk)
         tiles.loadFragments(b, rowsA, t, kk, a);
+      b.op("fence.proxy.async.shared::cta", "read-fence");
+    }
     b.op("wgmma.fence.sync.aligned", "fence");
     std::string scale = b.pred();
     std::string list;
@@ -237,6 +239,8 @@ Kernel makeKernel(const Variant &v) {
   if (ring) {
     twin({"fills without waiting", "wait-empty", "$wait", "", {race}, access});
     twin({"never released", "release", "", "", {deadlock}, {"wait-empty", "wait-full"}});
+    if (v.registersA)
+      twin({"no fence after the reads", "read-fence", "", "", {EmuMissingProxyFence}, access});
     if (v.inFlight)
       twin({"releases a slot in use", "wait", std::to_string(v.inFlight), "2", {race}, access});
   }
