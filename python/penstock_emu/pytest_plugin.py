@@ -115,7 +115,7 @@ class Sanitizer:
 
     def install_cute(self):
         from . import _cute_host
-        _cute_host.install(self.session.arch, self.session.launched)
+        _cute_host.install()
 
     def restore(self):
         if self.host is not None:

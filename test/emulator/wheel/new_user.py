@@ -82,3 +82,7 @@ expect("penstock-emu" in version.stdout, version.stdout)
 parsed = run(programs / "penstock-emu", "parse", SOURCE / "test" / "tools" / "Inputs" / "race.ptx", env=environment,
              capture_output=True, text=True, check=True)
 expect("1 kernels, 0 problems" in parsed.stdout, parsed.stdout)
+
+# pytest finds the plugin of the wheel by itself.
+options = run(programs / "python", "-m", "pytest", "--help", env=environment, cwd=WORK, capture_output=True, text=True, check=True)
+expect("--kernel-sanitizer" in options.stdout, "pytest does not load the plugin of the wheel")

@@ -1,0 +1,142 @@
+"""pytest --kernel-sanitizer on the tests of a user, in processes of their own.
+
+    test_sanitizer.py LIBRARY MODULES
+
+LIBRARY is libpenstock_emu.so, MODULES the folder of the package penstock_emu. The interpreter needs pytest; tests of
+Triton are skipped without torch and triton. Exit code 77 (skipped): there is no pytest.
+"""
+
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+LIBRARY, MODULES = sys.argv.pop(1), sys.argv.pop(1)
+
+
+def missing(*modules):
+    """Names of the modules that cannot be imported, or None."""
+    return ", ".join(name for name in modules if importlib.util.find_spec(name) is None) or None
+
+
+class Sanitizer(unittest.TestCase):
+
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def enterContext(self, context):  # unittest has it from Python 3.11 on
+        value = context.__enter__()
+        self.addCleanup(context.__exit__, None, None, None)
+        return value
+
+    def pytest(self, file, *options, path=()):
+        """Runs pytest with the plugin; returns its exit code and output."""
+        variables = dict(os.environ, PENSTOCK_EMU_LIBRARY=LIBRARY, PYTHONDONTWRITEBYTECODE="1",
+                         PYTHONPATH=os.pathsep.join([MODULES, *map(str, path)]))
+        ran = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p",
+                              "penstock_emu.pytest_plugin", *map(str, options), str(file)], env=variables, cwd=self.folder,
+                             capture_output=True, text=True)
+        return ran.returncode, ran.stdout + ran.stderr
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+
+class WithoutKernels(Sanitizer):
+
+    def test_nothing_changes_without_the_option(self):
+        tests = self.write("test_plain.py", "import sys\n\ndef test():\n    assert 'penstock_emu._library' not in sys.modules\n")
+        code, output = self.pytest(tests)
+        self.assertEqual(code, 0, output)
+        self.assertNotIn("kernel sanitizer", output)
+
+    def test_tests_without_kernels_pass(self):
+        tests = self.write("test_plain.py", "def test():\n    pass\n")
+        code, output = self.pytest(tests, "--kernel-sanitizer", "--kernel-sanitizer-report", "found.json")
+        self.assertEqual(code, 0, output)
+        self.assertIn("sm_90: 0 kernels, 0 launches, 0 findings, 0 skipped; tests fail on findings of tier wrong", output)
+        self.assertEqual(json.loads((self.folder / "found.json").read_text())["diagnostics"], [])
+
+    def test_missing_library_is_an_error_of_usage(self):
+        tests = self.write("test_plain.py", "def test():\n    pass\n")
+        global LIBRARY
+        library, LIBRARY = LIBRARY, "/nonexistent/libpenstock_emu.so"
+        try:
+            code, output = self.pytest(tests, "--kernel-sanitizer")
+        finally:
+            LIBRARY = library
+        self.assertEqual(code, 4, output)
+        self.assertIn("libpenstock_emu.so cannot be loaded", output)
+
+    def test_calls_of_cute_dsl_are_skipped(self):
+        self.write("cutlass/__init__.py", "")
+        self.write("cutlass/cute/__init__.py", "")
+        self.write("cutlass/base_dsl/__init__.py", "")
+        self.write("cutlass/base_dsl/jit_executor.py",
+                   "class JitCompiledFunction:\n    def __call__(self, *arguments):\n        raise SystemExit('no driver')\n")
+        code, output = self.pytest(HERE / "sanitizer/cute_calls.py", "--kernel-sanitizer", "-rs", path=[self.folder])
+        self.assertEqual(code, 0, output)
+        self.assertIn("1 passed, 1 skipped", output)
+        self.assertIn("CuTe DSL launches from compiled host code, which the sanitizer cannot intercept; check the kernel with "
+                      "penstock_emu.cute.check", output)
+
+
+@unittest.skipIf(missing("torch", "triton"), f"there is no {missing('torch', 'triton')}")
+class Triton(Sanitizer):
+
+    def test_correct_kernel(self):
+        code, output = self.pytest(HERE / "sanitizer/rows.py", "--kernel-sanitizer", "-k", "row_sums")
+        self.assertEqual(code, 0, output)
+        self.assertRegex(output, r"row_sums +Triton +1 ")
+        self.assertIn("1 kernels, 1 launches, 0 findings, 0 skipped", output)
+
+    def test_broken_twin(self):
+        report = self.folder / "found.json"
+        code, output = self.pytest(HERE / "sanitizer/rows.py", "--kernel-sanitizer", "-k", "sums", "--kernel-sanitizer-report",
+                                   report)
+        self.assertEqual(code, 1, output)
+        self.assertIn("1 failed, 1 passed", output)
+        self.assertIn("error PS2101: data race on", output)
+        # Both sides, by the lines of the kernel.
+        for line in ("tl.store(x + row * N + N, total)", "tl.load(x + row * N + i"):
+            self.assertIn(line, output)
+        self.assertEqual({each["code"] for each in json.loads(report.read_text())["diagnostics"]}, {"PS2101"})
+
+    def test_reports_for_other_tools(self):
+        for ending, text in (("sarif", '"ruleId"'), ("html", "running_sums"), ("txt", "error PS2101")):
+            report = self.folder / f"found.{ending}"
+            code, output = self.pytest(HERE / "sanitizer/rows.py", "--kernel-sanitizer", "-k", "running_sums",
+                                       "--kernel-sanitizer-report", report)
+            self.assertEqual(code, 1, output)
+            self.assertIn(text, report.read_text())
+
+    def test_large_launches_are_sampled(self):
+        code, output = self.pytest(HERE / "sanitizer/rows.py", "--kernel-sanitizer", "-k", "many_blocks")
+        self.assertEqual(code, 0, output)
+        self.assertIn("1 launches have more than 64 blocks: all blocks ran, a sample was checked", output)
+        code, output = self.pytest(HERE / "sanitizer/rows.py", "--kernel-sanitizer", "-k", "many_blocks",
+                                   "--kernel-sanitizer-blocks", "0")
+        self.assertEqual(code, 0, output)
+        self.assertFalse(re.search("a sample was checked", output), output)
+
+    def test_kernels_on_blackwell(self):
+        code, output = self.pytest(HERE / "sanitizer/rows.py", "--kernel-sanitizer", "-k", "row_sums",
+                                   "--kernel-sanitizer-arch", "100")
+        self.assertEqual(code, 0, output)
+        self.assertIn("sm_100: 1 kernels, 1 launches, 0 findings", output)
+
+
+if __name__ == "__main__":
+    if missing("pytest", "numpy"):
+        print(f"there is no {missing('pytest', 'numpy')}")
+        sys.exit(77)
+    unittest.main(verbosity=2)
