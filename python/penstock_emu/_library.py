@@ -91,6 +91,7 @@ class Library:
         for path in candidates():
             try:
                 library = ctypes.CDLL(path)
+                self.path = path
                 break
             except OSError as error:
                 problems.append(str(error))

@@ -13,6 +13,9 @@ def start(name):
 
 
 def emulator():
+    if sys.argv[1:2] == ["doctor"]:
+        from . import doctor
+        sys.exit(doctor.main(sys.argv[2:]))
     start("penstock-emu")
 
 
