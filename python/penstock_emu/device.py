@@ -4,6 +4,7 @@
 
 import copy
 import ctypes
+import difflib
 import struct
 
 import numpy
@@ -106,6 +107,19 @@ def triple(sizes, rest=1):
     return sizes + (rest,) * (3 - len(sizes))
 
 
+def known_names(word, names, most=12):
+    """Names that `word` may have been meant to be, close ones first. C++ names are mangled."""
+    near = [name for name in names if word and word in name]
+    near += [name for name in difflib.get_close_matches(word, names, most) if name not in near]
+    shown = (near + [name for name in names if name not in near])[:most]
+    quoted = ", ".join(f"`{name}`" for name in shown) + (f" and {len(names) - most} more" if len(names) > most else "")
+    if not names:
+        return "there are none"
+    if not near:
+        return f"known are {quoted}"
+    return f"did you mean `{near[0]}`?" + (f" Known are {quoted}" if len(names) > 1 else "")
+
+
 class Module:
     """PTX that is loaded. `kernels` names its kernels, `report` has the warnings."""
 
@@ -128,7 +142,7 @@ class Module:
         """Offset and size of each parameter."""
         info = sized(KernelFields)
         if library().kernel_info(self.handle, kernel.encode(), ctypes.byref(info)):
-            raise EmulatorError(f"{self.name} has no kernel {kernel}; it has " + ", ".join(self.kernels))
+            raise EmulatorError(f"{self.name} has no kernel `{kernel}`; " + known_names(kernel, self.kernels))
         found = []
         for i in range(info.parameters):
             offset, size = ctypes.c_uint32(), ctypes.c_uint32()

@@ -18,7 +18,7 @@ import tilelang
 from tilelang import tvm
 
 from ._library import EmulatorError
-from .device import TensorMap
+from .device import TensorMap, known_names
 from .device import check as check_ptx
 from .device import mutate as mutate_ptx
 
@@ -146,7 +146,7 @@ def launch_of(kernel, args, arch):
     expected = [parameter.tensor if isinstance(parameter, Map) else parameter for parameter in kernel.parameters]
     for name in args:
         if name not in expected:
-            raise EmulatorError(f"the kernel has no argument `{name}`; it has " + ", ".join(dict.fromkeys(map(str, expected))))
+            raise EmulatorError(f"the kernel has no argument `{name}`; " + known_names(name, list(dict.fromkeys(map(str, expected)))))
     values, names = [], []
     for parameter in kernel.parameters:
         name = parameter.tensor if isinstance(parameter, Map) else parameter

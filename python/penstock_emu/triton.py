@@ -9,15 +9,16 @@ Arrays are numpy's. Neither torch nor a GPU is needed. Kernels of Gluon are chec
 are supported.
 """
 
-import difflib
+import dataclasses
 
 import numpy
 import triton
 from triton.backends.compiler import GPUTarget
+from triton.backends.nvidia.compiler import CUDAOptions
 from triton.compiler import ASTSource
 
 from ._library import EmulatorError
-from .device import Output, TensorMap
+from .device import Output, TensorMap, known_names
 from .device import check as check_ptx
 from .device import mutate as mutate_ptx
 
@@ -80,18 +81,25 @@ def check_names(kernel, args):
     title = getattr(kernel, "__name__", "the kernel")
     for name in args:
         if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            raise EmulatorError(f"{title} has no parameter `{name}`; " +
-                                (f"did you mean `{near[0]}`?" if near else "it has " + ", ".join(names)))
+            raise EmulatorError(f"{title} has no parameter `{name}`; " + known_names(name, names))
     missing = [parameter.name for parameter in kernel.params
                if parameter.name not in args and not parameter.has_default]
     if missing:
         raise EmulatorError(f"{title} has no argument for " + ", ".join(f"`{name}`" for name in missing))
 
 
+def check_options(options):
+    """Reports options that Triton does not have: it ignores them."""
+    names = [field.name for field in dataclasses.fields(CUDAOptions)]
+    for name in options:
+        if name not in names:
+            raise EmulatorError(f"Triton has no option `{name}`; " + known_names(name, names, len(names)))
+
+
 def compile_kernel(kernel, args, capability=90, num_warps=4, num_stages=3, **options):
     """Compiles a kernel for arguments; returns what triton.compile does."""
     check_names(kernel, args)
+    check_options(options)
     names = [parameter.name for parameter in kernel.params]
     constant = {p.name for p in kernel.params if p.is_constexpr}
     signature, constants, attributes = {}, {}, {}

@@ -74,8 +74,11 @@ def test_mutants():
 
 
 def test_wrong_calls():
-    with pytest.raises(penstock_emu.EmulatorError, match="has no kernel absent; it has reverse"):
+    with pytest.raises(penstock_emu.EmulatorError, match="has no kernel `absent`; known are `reverse`"):
         penstock_emu.check(REVERSE.replace("BARRIER", ""), "absent")
+    two = REVERSE[:REVERSE.index(".visible")] + ".visible .entry copy() { ret; }\n.visible .entry _Z5scalePff() { ret; }\n"
+    with pytest.raises(penstock_emu.EmulatorError, match="did you mean `_Z5scalePff`\\? Known are `_Z5scalePff`, `copy`"):
+        penstock_emu.check(two, "scale")
     with pytest.raises(penstock_emu.EmulatorError, match="3 parameters and got 1"):
         penstock_emu.check(REVERSE.replace("BARRIER", ""), block=128, args=[1])
     with pytest.raises(penstock_emu.EmulatorError, match="PS2001"):

@@ -7,7 +7,7 @@ import pytest
 import triton
 import triton.language as tl
 
-from penstock_emu import Output
+from penstock_emu import EmulatorError, Output
 from penstock_emu.triton import Descriptor, check
 
 
@@ -53,3 +53,13 @@ def test_planted_race_is_found():
     lines = {races[0].line, races[0].notes[0].line}
     source = open(__file__).read().splitlines()
     assert {("tl.store" in source[n - 1], "tl.load" in source[n - 1]) for n in lines} == {(True, False), (False, True)}
+
+
+def test_misnamed_arguments_are_named():
+    x = numpy.ones((4, 100), numpy.float32)
+    with pytest.raises(EmulatorError, match="row_sums has no parameter `STRIDES`; did you mean `STRIDE`\\? Known are `STRIDE`, `x`, "):
+        check(row_sums, 4, dict(x=x, out=x, N=100, STRIDES=1, SHIFT=0, BLOCK=128))
+    with pytest.raises(EmulatorError, match="row_sums has no argument for `SHIFT`"):
+        check(row_sums, 4, dict(x=x, out=x, N=100, STRIDE=1, BLOCK=128))
+    with pytest.raises(EmulatorError, match="Triton has no option `num_cta`; did you mean `num_ctas`"):
+        check(row_sums, 4, dict(x=x, out=x, N=100, STRIDE=1, SHIFT=0, BLOCK=128), num_cta=2)
