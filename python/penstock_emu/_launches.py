@@ -17,7 +17,7 @@ import numpy
 
 from ._host_memory import Range, Ranges
 from ._library import EmulatorError, LaunchFields, TensorMapFields, library, sized
-from ._sampling import samples
+from ._sampling import described, samples
 from .device import Device, Module, timing_list, triple
 from .report import Report
 
@@ -269,7 +269,9 @@ def run_sampled(launch, timings, known, options):
     merged.sampled, started = 0, time.monotonic()
     stats = merged.stats
     affordable = options.max_instructions // CHECKED * stats["blocks"] // max(1, stats["instructions"])
-    for part in samples(launch, max(2, min(options.blocks, affordable))) if merged.completed else []:
+    most = max(2, min(options.blocks, affordable))
+    merged.blocks = described(launch.grid, most)
+    for part in samples(launch, most) if merged.completed else []:
         for timing in timings:
             if merged.sampled and time.monotonic() - started > options.seconds:
                 break

@@ -40,6 +40,35 @@ def with_indices(ptx, grid, steps, offsets):
     return None if re.search(r"%n?ctaid\b|%n?clusterid|%cluster_", rest) else ptx
 
 
+def parts_of(grid, most):
+    """The two halves of a sample: blocks, steps and offsets along each dimension."""
+    half = counts_of(grid, max(1, most // 2))
+    steps = [(size - 1) // (count - 1) if count > 1 else 1 for size, count in zip(grid, half)]
+    offsets = [size - 1 - step * (count - 1) for size, step, count in zip(grid, steps, half)]
+    return half, steps, offsets
+
+
+def along(count, step, offset, size):
+    """Indices of a sample along one dimension: "0 to 31", "13, 19, .., 199"."""
+    last = offset + step * (count - 1)
+    if count == size and step == 1:
+        return "all"
+    if count == 1:
+        return str(last)
+    return f"{offset} to {last}" if step == 1 else f"{offset}, {offset + step}, .., {last}"
+
+
+def described(grid, most):
+    """The blocks of a sample, for people: "x 0 to 31; x 13, 19, .., 199"."""
+    grid = triple(grid)
+    half, steps, offsets = parts_of(grid, most)
+    texts = []
+    for part_steps, part_offsets in (([1, 1, 1], [0, 0, 0]), (steps, offsets)):
+        texts.append(", ".join(f"{axis} {along(*each)}" for axis, *each in zip(AXES, half, part_steps, part_offsets, grid)
+                               if each[3] > 1))
+    return "; ".join(dict.fromkeys(texts))
+
+
 def samples(launch, most):
     """Launches of a sample of at most `most` blocks; None if all blocks are checked.
 
@@ -48,9 +77,7 @@ def samples(launch, most):
     grid = triple(launch.grid)
     if not most or math.prod(grid) <= most or launch.cluster:
         return None
-    half = counts_of(grid, max(1, most // 2))
-    steps = [(size - 1) // (count - 1) if count > 1 else 1 for size, count in zip(grid, half)]
-    offsets = [size - 1 - step * (count - 1) for size, step, count in zip(grid, steps, half)]
+    half, steps, offsets = parts_of(grid, most)
     made = []
     for text in (with_indices(launch.ptx, grid, [1, 1, 1], [0, 0, 0]),
                  with_indices(launch.ptx, grid, steps, offsets)):

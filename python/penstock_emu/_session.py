@@ -4,10 +4,12 @@
 
 import collections
 import dataclasses
+import math
 import re
 
 from . import _launches
 from ._host_memory import Ranges
+from .device import triple
 from .report import TIERS, FindingsError
 
 # What a driver says about a GPU of each target.
@@ -56,6 +58,7 @@ class Session:
         self.merged = None     # the findings of all launches
         self.current = []      # reports with findings since the test began
         self.serialized = self.sampled = self.unsampled = 0
+        self.samples = {}      # kernel -> the blocks of its largest sampled launch: number, checked, text
 
     def launched(self, launch):
         """Runs and checks a launch. An incomplete one ends the test: its results cannot be used."""
@@ -72,6 +75,9 @@ class Session:
         if report.sampled is not None:
             self.sampled += report.sampled > 0
             self.unsampled += report.sampled == 0
+            blocks = math.prod(triple(launch.grid))
+            if report.sampled and blocks > self.samples.get(name, (0,))[0]:
+                self.samples[name] = blocks, report.sampled, report.blocks
         count.launches += 1
         count.seconds += report.stats["seconds"]
         if findings := report.findings:

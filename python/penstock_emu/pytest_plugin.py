@@ -23,6 +23,11 @@ NOT_ON_CPU = re.compile(
     r"Cannot initialize CUDA|Expected.* (CUDA|cuda) (tensor|device)|must be a CUDA tensor", re.IGNORECASE)
 
 
+def blocks(text):
+    """The number of blocks to check; 0: all."""
+    return 0 if text == "all" else int(text)
+
+
 def pytest_addoption(parser):
     group = parser.getgroup("kernel-sanitizer", "check GPU kernels on an emulator")
     group.addoption("--kernel-sanitizer", action="store_true",
@@ -34,9 +39,8 @@ def pytest_addoption(parser):
                     help="lowest tier of findings that fails a test: note, undefined or wrong (wrong)")
     group.addoption("--kernel-sanitizer-timings", type=int, default=2, metavar="N",
                     help="timings that each launch runs in: eager, lazy, then random ones (2)")
-    group.addoption("--kernel-sanitizer-blocks", type=int, default=64, metavar="N",
-                    help="check a sample of this many blocks of larger launches; all blocks run for their results. 0: check "
-                    "all blocks (64)")
+    group.addoption("--kernel-sanitizer-blocks", type=blocks, default=64, metavar="N|all",
+                    help="check a sample of this many blocks of larger launches; all blocks run for their results (64)")
     group.addoption("--kernel-sanitizer-max-instructions", type=int, default=100_000_000, metavar="N",
                     help="instructions of warps in one launch; a test with a longer one is skipped (100000000)")
     group.addoption("--kernel-sanitizer-max-memory", type=int, default=256, metavar="MIB",
@@ -99,7 +103,10 @@ class Sanitizer:
         self.workers = []
         self.host = None
         if importlib.util.find_spec("torch"):
-            from ._torch_host import Host
+            try:
+                from ._torch_host import Host
+            except (ImportError, OSError) as error:
+                raise pytest.UsageError(f"--kernel-sanitizer: torch cannot be imported: {error}") from error
             self.host = Host(self.properties, self.session.known, self.session.options.max_bytes)
         when_imported("triton", self.install_triton)
         when_imported("tilelang", self.install_tilelang)
@@ -227,11 +234,14 @@ class Sanitizer:
         line(f"sm_{self.session.arch}: {len(kernels)} kernels, {launches} launches, {findings} findings, "
              f"{sum(self.skips.values())} skipped; tests fail on findings of tier {self.session.fail_on}")
         if self.session.sampled:
-            line(f"{self.session.sampled} launches have more than {self.session.options.blocks} blocks: all blocks ran, a "
-                 "sample was checked")
+            line(f"{self.session.sampled} launches have more than {self.session.options.blocks} blocks: all ran for their "
+                 "results, a sample was checked. Conflicts with other blocks are not covered; --kernel-sanitizer-blocks all "
+                 "checks all blocks:")
+            for name, (number, checked, which) in sorted(self.session.samples.items()):
+                line(f"  {name}: {checked} of {number} blocks: {which}")
         if self.session.unsampled:
             line(f"{self.session.unsampled} launches ran unchecked: their blocks wait for each other, so that a sample cannot "
-                 "run; --kernel-sanitizer-blocks 0 checks them")
+                 "run; --kernel-sanitizer-blocks all checks them")
         if self.session.serialized:
             line(f"{self.session.serialized} launches with programmatic dependent launch ran after their predecessor, "
                  "without overlap")

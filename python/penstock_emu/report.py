@@ -44,6 +44,7 @@ class Report:
     """Findings, output and counts of one launch, or of several that are merged."""
 
     sampled = None  # the number of checked blocks, if that is not all of them
+    blocks = ""     # which these are
 
     def __init__(self, handle):
         self.handle = handle
