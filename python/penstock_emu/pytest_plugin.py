@@ -45,8 +45,8 @@ def pytest_addoption(parser):
                     help="instructions of warps in one launch; a test with a longer one is skipped (100000000)")
     group.addoption("--kernel-sanitizer-max-memory", type=int, default=256, metavar="MIB",
                     help="memory that one launch may refer to; a test with a larger one is skipped (256)")
-    group.addoption("--kernel-sanitizer-report", metavar="FILE",
-                    help="write all findings to a file that ends with .html, .sarif, .json or .txt")
+    group.addoption("--kernel-sanitizer-report", action="append", default=[], metavar="FILE",
+                    help="write all findings to a file that ends with .html, .sarif, .json or .txt; may be repeated")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -193,14 +193,14 @@ class Sanitizer:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session):
         worker = getattr(session.config, "workeroutput", None)
-        path = self.options.kernel_sanitizer_report
         if worker is not None:
             worker[KEY] = self.session.summary()
-            if path:  # one for each process of pytest-xdist
+        for path in self.options.kernel_sanitizer_report:
+            if worker is not None:  # one for each process of pytest-xdist
                 head, dot, ending = path.rpartition(".")
                 path = f"{head or ending}-{session.config.workerinput['workerid']}{dot}{ending if head else ''}"
-        if path and not (self.workers and not self.session.kernels):
-            self.session.save(path)
+            if not (self.workers and not self.session.kernels):
+                self.session.save(path)
 
     def kernels(self):
         """Counts of all processes: name -> language, launches, seconds, findings."""
@@ -245,5 +245,5 @@ class Sanitizer:
         if self.session.serialized:
             line(f"{self.session.serialized} launches with programmatic dependent launch ran after their predecessor, "
                  "without overlap")
-        if path := self.options.kernel_sanitizer_report:
+        for path in self.options.kernel_sanitizer_report:
             line(f"report: {path}")

@@ -10,12 +10,14 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 LIBRARY, MODULES = sys.argv.pop(1), sys.argv.pop(1)
 
 
@@ -34,12 +36,14 @@ class Sanitizer(unittest.TestCase):
         self.addCleanup(context.__exit__, None, None, None)
         return value
 
+    def variables(self, path=()):
+        return dict(os.environ, PENSTOCK_EMU_LIBRARY=LIBRARY, PYTHONDONTWRITEBYTECODE="1",
+                    PYTHONPATH=os.pathsep.join([MODULES, *map(str, path)]))
+
     def pytest(self, file, *options, path=()):
         """Runs pytest with the plugin; returns its exit code and output."""
-        variables = dict(os.environ, PENSTOCK_EMU_LIBRARY=LIBRARY, PYTHONDONTWRITEBYTECODE="1",
-                         PYTHONPATH=os.pathsep.join([MODULES, *map(str, path)]))
         ran = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p",
-                              "penstock_emu.pytest_plugin", *map(str, options), str(file)], env=variables, cwd=self.folder,
+                              "penstock_emu.pytest_plugin", *map(str, options), str(file)], env=self.variables(path), cwd=self.folder,
                              capture_output=True, text=True)
         return ran.returncode, ran.stdout + ran.stderr
 
@@ -57,6 +61,31 @@ class WithoutKernels(Sanitizer):
         code, output = self.pytest(tests)
         self.assertEqual(code, 0, output)
         self.assertNotIn("kernel sanitizer", output)
+
+    def test_commands_of_ci(self):
+        """The pytest commands of the GitHub Action and the GitLab job, on a test without kernels."""
+        self.write("tests/test_plain.py", "def test():\n    pass\n")
+        values = {"ARCH": "100", "FAIL_ON": "undefined", "BLOCKS": "all", "TESTS": "tests", "RUNNER_TEMP": str(self.folder)}
+        (self.folder / "kernel-sanitizer").mkdir()
+        for name, prefix, files in (("action.yml", "", ["kernel-sanitizer/report.html", "kernel-sanitizer/report.sarif"]),
+                                    ("gitlab-ci.yml", "SANITIZER_", ["kernel-sanitizer.html", "kernel-sanitizer.xml"])):
+            text = (ROOT / "packaging/action" / name).read_text()
+            command = re.search(r"python -m pytest (?:[^\n]*\\\n)*[^\n|]*", text).group(0)
+            variables = {name if name == "RUNNER_TEMP" else prefix + name: value for name, value in values.items()}
+            ran = subprocess.run(["bash", "-euc", command.replace("python -m pytest", f"{sys.executable} -m pytest -p "
+                                  "no:cacheprovider -p penstock_emu.pytest_plugin")], cwd=self.folder, capture_output=True,
+                                 text=True, env=dict(self.variables(), **variables))
+            self.assertEqual(ran.returncode, 0, command + ran.stdout + ran.stderr)
+            self.assertIn("sm_100: 0 kernels, 0 launches, 0 findings, 0 skipped; tests fail on findings of tier undefined",
+                          ran.stdout)
+            for file in files:
+                self.assertTrue((self.folder / file).exists(), file)
+
+    def test_documented_options_exist(self):
+        _, output = self.pytest("--help")
+        for name in ("docs/how-to/sanitizer.md", "packaging/action/action.yml", "packaging/action/gitlab-ci.yml"):
+            for option in re.findall(r"--kernel-sanitizer[\w-]*", (ROOT / name).read_text()):
+                self.assertRegex(output, re.escape(option) + r"[\s=]", name)
 
     def test_tests_without_kernels_pass(self):
         tests = self.write("test_plain.py", "def test():\n    pass\n")
@@ -108,6 +137,17 @@ class Triton(Sanitizer):
         self.assertIn("1 launches have more than 64 blocks: all ran for their results, a sample was checked", output)
         self.assertIn("  row_sums: 64 of 200 blocks: x 0 to 31; x 13, 19, .., 199\n", output)
 
+    def test_example_of_the_page(self):
+        page = (ROOT / "docs/how-to/sanitizer.md").read_text()
+        code = re.search(r"```python\n(.*?)```", page, re.S).group(1)
+        finding = re.search(r"```\n(test_rows\.py:\d+: error.*?)\n```", page, re.S).group(1)
+        table = re.search(r"```\n(kernel .*?)\n```", page, re.S).group(1)
+        code, output = self.pytest(self.write("test_rows.py", code), "--kernel-sanitizer")
+        self.assertEqual(code, 1, output)
+        self.assertIn(finding, output.replace(f"{self.folder}/", ""))
+        seconds = re.compile(r"\d+\.\d\d")
+        self.assertIn(seconds.sub("S", table), seconds.sub("S", output))
+
     def test_all_blocks_on_blackwell(self):
         report = self.folder / "found.html"
         code, output = self.pytest(HERE / "sanitizer/rows.py", "--kernel-sanitizer", "--kernel-sanitizer-arch", "100",
@@ -115,7 +155,9 @@ class Triton(Sanitizer):
         self.assertEqual(code, 1, output)
         self.assertIn("sm_100: 2 kernels, 3 launches", output)
         self.assertNotIn("a sample was checked", output)
-        self.assertIn("tl.store(x + row * N + N, total)", report.read_text())
+        # Both sides, and the steps between them.
+        for text in ("tl.store(x + row * N + N, total)", "tl.load(x + row * N + i", 'class="timeline"'):
+            self.assertIn(text, report.read_text())
 
 
 if __name__ == "__main__":
