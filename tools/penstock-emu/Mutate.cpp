@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Diagnostics/Codes.h"
 #include "Diagnostics/ReadFile.h"
+#include "Emulator/Decode/Program.h"
 #include "Emulator/Mutants.h"
 #include "LaunchArguments.h"
 
@@ -29,10 +29,7 @@ int mutate(const MutateOptions &o, const cli::Command &command) {
   std::vector<Diagnostic> diagnostics;
   auto module = device.load(text, launch.file, diagnostics);
   if (module && !module->module->function(launch.kernel)) {
-    Diagnostic d;
-    d.code = EmuBadLaunch;
-    d.message = launch.file + " has no kernel `" + launch.kernel + "`";
-    diagnostics.push_back(d);
+    diagnostics.push_back(unknownKernel(*module->module, launch.kernel));
     module = nullptr;
   }
   if (!module) {

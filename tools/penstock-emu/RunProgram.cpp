@@ -14,7 +14,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <regex>
+#include <sstream>
+#include <string_view>
 #include <unistd.h>
 
 namespace penstock::emu {
@@ -39,6 +43,33 @@ std::filesystem::path shimFolder() {
       return candidate;
   }
   return {};
+}
+
+/// Returns the file that execvp starts, or "".
+std::filesystem::path fileOf(const std::string &program) {
+  if (program.find('/') != std::string::npos)
+    return program;
+  std::error_code error;
+  const char *path = getenv("PATH");
+  std::istringstream folders(path ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (std::filesystem::path file = std::filesystem::path(folder) / program;
+        access(file.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(file, error))
+      return file;
+  return {};
+}
+
+/// Returns whether a program contains kernels and CUDA's runtime library, instead of linking to
+/// libcudart.so. nvcc links the static library unless told otherwise.
+bool hasStaticRuntime(const std::string &program) {
+  std::ifstream file(fileOf(program), std::ios::binary);
+  char magic[4] = {};
+  if (!file.read(magic, 4) || std::string_view(magic, 4) != "\x7f"
+                                                            "ELF")
+    return false;
+  std::string bytes(std::istreambuf_iterator<char>(file), {});
+  return bytes.find(".nv_fatbin") != std::string::npos &&
+         bytes.find("libcudart.so") == std::string::npos;
 }
 
 /// Returns what is wrong, or "".
@@ -70,6 +101,11 @@ int run(const RunOptions &options) {
     fputs("penstock-emu: its CUDA libraries are not installed beside it\n", stderr);
     return 1;
   }
+  if (hasStaticRuntime(options.program[0]))
+    fprintf(stderr,
+            "penstock-emu: `%s` contains the static CUDA runtime, so its launches cannot be "
+            "intercepted; link it with `nvcc -cudart shared --no-compress`\n",
+            options.program[0].c_str());
   std::string path = shim.string();
   if (const char *old = getenv("LD_LIBRARY_PATH"))
     path += std::string(":") + old;

@@ -521,11 +521,7 @@ std::shared_ptr<const Program> decode(std::shared_ptr<const ptx::Module> module,
   program->module = module;
   program->kernel = module->function(kernel);
   if (!program->kernel || !program->kernel->isEntry) {
-    Diagnostic d;
-    d.code = EmuBadLaunch;
-    d.location = module->location(0);
-    d.message = "the module has no kernel `" + kernel + "`";
-    diagnostics.push_back(std::move(d));
+    diagnostics.push_back(unknownKernel(*module, kernel));
     return nullptr;
   }
   Decoder decoder(*program, globals, diagnostics);

@@ -119,6 +119,9 @@ struct Program {
 /// The address of a function with a body, in a window of its own; 0 if there is none.
 uint64_t functionAddress(const ptx::Module &module, std::string_view name);
 
+/// The diagnostic of a kernel that \p module does not have: lists its kernels, similar names first.
+Diagnostic unknownKernel(const ptx::Module &module, const std::string &kernel);
+
 /// Decodes kernel \p kernel of \p module. \p globals are the device addresses
 /// of the module's variables. Null with \p diagnostics filled on failure.
 std::shared_ptr<const Program> decode(std::shared_ptr<const ptx::Module> module,
