@@ -134,6 +134,20 @@ PENSTOCK_EMU_API penstock_emu_report *penstock_emu_run(penstock_emu_device *devi
                                                        const char *kernel,
                                                        const penstock_emu_launch *launch);
 
+/// A kernel of a sequence.
+typedef struct {
+  penstock_emu_module *module;
+  const char *kernel;
+  const penstock_emu_launch *launch;
+} penstock_emu_step;
+
+/// Runs consecutive kernels of a stream, at least one. Each after the first was launched with
+/// programmatic stream serialization, and may overlap the one before it. Returns their findings
+/// in one report, or null if there is no memory. The timing is that of the first launch.
+PENSTOCK_EMU_API penstock_emu_report *penstock_emu_run_overlapping(penstock_emu_device *device,
+                                                                   const penstock_emu_step *steps,
+                                                                   size_t count);
+
 typedef struct {
   size_t size; ///< of this structure
   uint32_t mutants, detected, survivors, unexecuted;

@@ -114,18 +114,20 @@ LaunchConfig configOf(const penstock_emu_launch &launch) {
 const char *const missingParameters = "the parameters are missing";
 const char *const missingObjects = "the device, the module and the launch must not be null";
 
-void runLaunch(penstock_emu_device &device, penstock_emu_module &module, const char *kernel,
-               const penstock_emu_launch &launch, penstock_emu_report &out) {
+/// Appends a launch to \p launches; false, with a finding, if it is not valid.
+bool addLaunch(penstock_emu_module &module, const char *kernel, const penstock_emu_launch &launch,
+               penstock_emu_report &out, std::vector<Launch> &launches) {
   out.modules.push_back(module.loaded->module);
-  auto refuse = [&](std::string message) {
+  auto reject = [&](std::string message) {
     out.report.findings.push_back(badInput(std::move(message)));
+    return false;
   };
   LaunchOptions options;
   if (launch.timing && !parseTiming(launch.timing, options))
-    return refuse("`" + std::string(launch.timing) +
+    return reject("`" + std::string(launch.timing) +
                   "` is not a timing: eager, lazy, random:SEED, delay:N or starve:WARP");
   if (launch.parameter_bytes && !launch.parameters)
-    return refuse(missingParameters);
+    return reject(missingParameters);
   options.checks = !launch.unchecked;
   options.threads = launch.threads;
   options.timeline = true; // the format is chosen later
@@ -136,8 +138,38 @@ void runLaunch(penstock_emu_device &device, penstock_emu_module &module, const c
     if (out.output.size() < most)
       out.output += text;
   };
-  out.report =
-      device.device.launch(*module.loaded, kernel ? kernel : "", configOf(launch), options);
+  launches.push_back(
+      {module.loaded.get(), kernel ? kernel : "", configOf(launch), std::move(options)});
+  return true;
+}
+
+/// Adds findings that \p to does not have, and counts.
+void addReport(Report &to, const Report &from) {
+  auto &findings = to.findings;
+  for (const Diagnostic &d : from.findings) {
+    bool known = std::any_of(findings.begin(), findings.end(), [&](const Diagnostic &other) {
+      return other.code == d.code && findingLines(other) == findingLines(d);
+    });
+    if (!known)
+      findings.push_back(d);
+  }
+  sortFindings(findings);
+  to.completed &= from.completed;
+  LaunchStats &stats = to.stats;
+  const LaunchStats &more = from.stats;
+  stats.instructions += more.instructions;
+  stats.asyncOps += more.asyncOps;
+  stats.blocks += more.blocks;
+  stats.seconds += more.seconds;
+}
+
+/// Runs launches, each after the first overlapping the one before it.
+void runLaunches(penstock_emu_device &device, const std::vector<Launch> &launches,
+                 penstock_emu_report &out) {
+  std::vector<Report> reports = device.device.launchOverlapping(launches);
+  out.report = std::move(reports.front());
+  for (size_t i = 1; i < reports.size(); ++i)
+    addReport(out.report, reports[i]);
 }
 
 } // namespace
@@ -273,8 +305,30 @@ penstock_emu_report *penstock_emu_run(penstock_emu_device *device, penstock_emu_
     auto out = std::make_unique<penstock_emu_report>();
     if (!device || !module || !launch)
       out->report.findings.push_back(badInput(missingObjects));
-    else
-      runLaunch(*device, *module, kernel, fromCaller(launch), *out);
+    else if (std::vector<Launch> launches;
+             addLaunch(*module, kernel, fromCaller(launch), *out, launches))
+      runLaunches(*device, launches, *out);
+    return out.release();
+  });
+}
+
+penstock_emu_report *penstock_emu_run_overlapping(penstock_emu_device *device,
+                                                  const penstock_emu_step *steps, size_t count) {
+  return guarded((penstock_emu_report *)nullptr, [&] {
+    auto out = std::make_unique<penstock_emu_report>();
+    std::vector<Launch> launches;
+    bool valid = device && steps && count;
+    for (size_t i = 0; valid && i < count; ++i)
+      valid = steps[i].module && steps[i].launch;
+    if (!valid) {
+      out->report.findings.push_back(badInput(missingObjects));
+      return out.release();
+    }
+    for (size_t i = 0; i < count; ++i)
+      valid &=
+          addLaunch(*steps[i].module, steps[i].kernel, fromCaller(steps[i].launch), *out, launches);
+    if (valid)
+      runLaunches(*device, launches, *out);
     return out.release();
   });
 }
@@ -357,27 +411,12 @@ void penstock_emu_report_merge(penstock_emu_report *report, const penstock_emu_r
   if (!report || !from || report == from)
     return;
   guarded(0, [&] {
-    auto &findings = report->report.findings;
-    for (const Diagnostic &d : from->report.findings) {
-      bool known = std::any_of(findings.begin(), findings.end(), [&](const Diagnostic &other) {
-        return other.code == d.code && findingLines(other) == findingLines(d);
-      });
-      if (!known)
-        findings.push_back(d);
-    }
-    sortFindings(findings);
+    addReport(report->report, from->report);
     for (const auto &module : from->modules)
       if (std::find(report->modules.begin(), report->modules.end(), module) ==
           report->modules.end())
         report->modules.push_back(module);
-    report->report.completed &= from->report.completed;
     report->output += from->output;
-    LaunchStats &stats = report->report.stats;
-    const LaunchStats &more = from->report.stats;
-    stats.instructions += more.instructions;
-    stats.asyncOps += more.asyncOps;
-    stats.blocks += more.blocks;
-    stats.seconds += more.seconds;
     return 0;
   });
 }

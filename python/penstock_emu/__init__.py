@@ -16,7 +16,8 @@ import importlib
 
 MODULES = {
     "_library": ["EmulatorError"],
-    "device": ["Buffer", "Device", "Module", "Output", "TensorMap", "check", "mutate", "timing_list"],
+    "device": ["Buffer", "Device", "Module", "Output", "TensorMap", "check", "check_overlapping", "mutate",
+               "timing_list"],
     "report": ["Finding", "FindingsError", "MutantReport", "Note", "Report", "TIERS"],
 }
 __all__ = sorted([name for names in MODULES.values() for name in names] + ["version"])

@@ -33,6 +33,10 @@ class LaunchFields(ctypes.Structure):
                 ("unchecked", ctypes.c_uint32), ("threads", ctypes.c_uint32), ("max_instructions", ctypes.c_uint64)]
 
 
+class StepFields(ctypes.Structure):
+    _fields_ = [("module", ctypes.c_void_p), ("kernel", ctypes.c_char_p), ("launch", ctypes.POINTER(LaunchFields))]
+
+
 class MutantFields(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t)] + [(name, ctypes.c_uint32) for name in
                                               ("mutants", "detected", "survivors", "unexecuted", "lines",
@@ -62,6 +66,7 @@ SIGNATURES = {
     "kernel_info": (INT, POINTER, TEXT, ctypes.POINTER(KernelFields)),
     "parameter": (INT, POINTER, TEXT, U32, ctypes.POINTER(U32), ctypes.POINTER(U32)),
     "run": (POINTER, POINTER, POINTER, TEXT, ctypes.POINTER(LaunchFields)),
+    "run_overlapping": (POINTER, POINTER, ctypes.POINTER(StepFields), ctypes.c_size_t),
     "mutate": (POINTER, POINTER, POINTER, TEXT, ctypes.POINTER(LaunchFields), U32, ctypes.POINTER(MutantFields)),
     "report_destroy": (None, POINTER),
     "report_completed": (INT, POINTER),
@@ -99,7 +104,9 @@ class Library:
             raise EmulatorError("libpenstock_emu.so cannot be loaded; PENSTOCK_EMU_LIBRARY may name it:\n  " +
                                 "\n  ".join(problems))
         for name, (result, *arguments) in SIGNATURES.items():
-            function = getattr(library, "penstock_emu_" + name)
+            function = getattr(library, "penstock_emu_" + name, None)
+            if function is None:
+                raise EmulatorError(f"{self.path} is older than this package: it has no penstock_emu_{name}")
             function.restype, function.argtypes = result, arguments
             setattr(self, name, function)
         if self.abi() != ABI:

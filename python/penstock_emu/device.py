@@ -9,7 +9,8 @@ import struct
 
 import numpy
 
-from ._library import EmulatorError, KernelFields, LaunchFields, MutantFields, TensorMapFields, library, sized
+from ._library import (EmulatorError, KernelFields, LaunchFields, MutantFields, StepFields, TensorMapFields, library,
+                       sized)
 from .report import MutantReport, Report
 
 
@@ -150,14 +151,17 @@ class Module:
             found.append((offset.value, size.value))
         return found, info
 
-    def prepare(self, kernel, grid, block, args, shared=0, cluster=None, names=None):
-        """Copies arguments to the device; returns the launch, and arrays with their buffers."""
+    def prepare(self, kernel, grid, block, args, shared=0, cluster=None, names=None, uploads=None):
+        """Copies arguments to the device; returns the launch, and arrays with their buffers.
+
+        `uploads` has arrays that earlier kernels of a sequence have copied.
+        """
         parameters, info = self.parameters(kernel)
         if len(args) != len(parameters):
             raise EmulatorError(f"{kernel} has {len(parameters)} parameters and got {len(args)} arguments")
         block = block or tuple(info.threads)
         packed = bytearray(info.parameter_bytes)
-        uploads = {}
+        uploads = {} if uploads is None else uploads
 
         def address(array, name, initialized=True):
             if id(array) not in uploads:
@@ -280,6 +284,44 @@ def check(ptx, kernel=None, grid=1, block=None, args=(), shared=0, cluster=None,
                                threads=threads, names=names, max_instructions=max_instructions)
         if merged is None:
             merged = report
+        else:
+            merged.merge(report)
+    return merged
+
+
+def check_overlapping(launches, timings=4, threads=0, max_instructions=0):
+    """Runs consecutive kernels of a stream in several timings; returns what all of them found.
+
+    Each launch is a dict of the arguments of `check`, beginning with `ptx`; `launch_of` of an adapter makes one. Each kernel
+    after the first overlaps the one before it, as with programmatic dependent launch: only griddepcontrol.wait orders
+    their accesses. An array that several launches have is the same memory. Arrays have the results of the first timing.
+    """
+    if not launches:
+        raise EmulatorError("there are no launches")
+    before = copied([value for launch in launches for value in launch["args"]])
+    merged = None
+    for timing in timing_list(timings):
+        device, uploads, kept = Device(), {}, []
+        values = iter(copied(before))
+        steps = (StepFields * len(launches))()
+        for step, launch in zip(steps, launches):
+            args = launch["args"] if merged is None else [next(values) for _ in launch["args"]]
+            module = device.load(launch["ptx"], launch.get("name", "module.ptx"))
+            kernel = launch.get("kernel") or module.kernels[0]
+            fields, _ = module.prepare(kernel, launch.get("grid", 1), launch.get("block"), args, launch.get("shared", 0),
+                                       launch.get("cluster"), launch.get("names"), uploads)
+            fields.timing, fields.threads, fields.max_instructions = timing.encode(), threads, max_instructions
+            step.module, step.kernel, step.launch = module.handle, kernel.encode(), ctypes.pointer(fields)
+            kept.append((module, fields, args))
+        handle = library().run_overlapping(device.handle, steps, len(launches))
+        if not handle:
+            raise EmulatorError("no memory for the launches")
+        report = Report(handle)
+        if merged is None:
+            merged = report
+            for array, buffer in uploads.values():
+                if array.flags.writeable:
+                    array[...] = buffer.read(array.shape, array.dtype)
         else:
             merged.merge(report)
     return merged

@@ -83,3 +83,38 @@ def test_wrong_calls():
         penstock_emu.check(REVERSE.replace("BARRIER", ""), block=128, args=[1])
     with pytest.raises(penstock_emu.EmulatorError, match="PS2001"):
         penstock_emu.Device().load("nonsense")
+
+
+# The first kernel writes x, and lets the next one start before that; the next one copies x to y.
+PAIR = """
+.version 8.6
+.target sm_90a
+.address_size 64
+.visible .entry first(.param .u64 x) {
+.reg .b32 %r<2>; .reg .b64 %d<3>;
+griddepcontrol.launch_dependents;
+ld.param.u64 %d0, [x]; mov.u32 %r0, %tid.x; mad.wide.u32 %d1, %r0, 4, %d0; st.global.u32 [%d1], %r0; ret;
+}
+.visible .entry second(.param .u64 x, .param .u64 y) {
+.reg .b32 %r<2>; .reg .b64 %d<5>;
+WAIT
+ld.param.u64 %d0, [x]; ld.param.u64 %d2, [y]; mov.u32 %r0, %tid.x;
+mad.wide.u32 %d1, %r0, 4, %d0; mad.wide.u32 %d3, %r0, 4, %d2;
+ld.global.u32 %r1, [%d1]; st.global.u32 [%d3], %r1; ret;
+}
+"""
+
+
+@pytest.mark.parametrize("wait", ["griddepcontrol.wait;", ""])
+def test_overlapping_kernels(wait):
+    x, y = (numpy.zeros(32, numpy.uint32) for _ in range(2))
+    ptx = PAIR.replace("WAIT", wait)
+    report = penstock_emu.check_overlapping([dict(ptx=ptx, kernel="first", block=32, args=[x]),
+                                             dict(ptx=ptx, kernel="second", block=32, args=[x, penstock_emu.Output(y)])])
+    assert {f.code for f in report.findings} == (set() if wait else {"PS1772"}), report.render()
+    assert (x == numpy.arange(32)).all()
+    if wait:
+        assert (y == numpy.arange(32)).all()
+    else:
+        with pytest.raises(penstock_emu.FindingsError, match="griddepcontrol.wait is missing"):
+            report.raise_on("wrong")
