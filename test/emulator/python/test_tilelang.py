@@ -13,7 +13,7 @@ if not shutil.which(os.environ.get("PENSTOCK_NVCC", "nvcc")):
 T = pytest.importorskip("tilelang.language")
 
 from penstock_emu import EmulatorError, Output
-from penstock_emu.tilelang import check
+from penstock_emu.tilelang import check, compile_kernel
 
 
 def product(M, N, K):
@@ -44,3 +44,18 @@ def test_product_is_right():
 def test_arguments_are_by_name():
     with pytest.raises(EmulatorError, match="no argument for `[ABC]`"):
         check(product(64, 64, 64), dict(A=numpy.zeros((64, 64), numpy.float16)))
+
+
+def test_sizes_of_clusters():
+    @T.prim_func
+    def copies(X: T.Tensor((4, 128), "float32"), Y: T.Tensor((4, 128), "float32")):
+        with T.Kernel(4, threads=128, cluster_dims=(2, 1, 1)) as block:
+            row = T.alloc_shared((128,), "float32")
+            T.cluster_sync()
+            T.copy(X[block, 0], row)
+            T.copy(row, Y[block, 0])
+
+    assert compile_kernel(copies).cluster == (2, 1, 1)
+    x, y = numpy.random.default_rng(0).random((4, 128), numpy.float32), numpy.zeros((4, 128), numpy.float32)
+    check(copies, dict(X=x, Y=Output(y))).raise_on("undefined")
+    assert (x == y).all()
