@@ -303,7 +303,7 @@ penstock_status penstock_read_signature(const char *signature, char **json,
       return JsonObject()
           .text("name", argument.name)
           .boolean("tensor", argument.tensor)
-          .number("rank", argument.sizes.size())
+          .json("sizes", jsonArray(argument.sizes, jsonString))
           .str();
     }));
   });

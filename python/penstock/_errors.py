@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from typing import Any, NamedTuple
 
 
@@ -37,6 +39,17 @@ class Error(Exception):
     def __init__(self, text: str, diagnostics: list[Diagnostic]):
         super().__init__(text)
         self.diagnostics = diagnostics
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the diagnostics, which have the lines that matter."""
+        return str(self).splitlines()
+
+    def _repr_html_(self) -> str:
+        """The text with colors: errors and carets red, helps green."""
+        shown = html.escape(str(self), quote=False)
+        shown = re.sub(r"(error PS\d+|^ *\| *\^+)", r'<span style="color:#c0392b">\1</span>', shown, flags=re.M)
+        shown = re.sub(r"^( *help:)", r'<span style="color:#1e8449">\1</span>', shown, flags=re.M)
+        return f"<pre>{shown}</pre>"
 
 
 def from_json(found: list[dict[str, Any]]) -> list[Diagnostic]:

@@ -10,7 +10,10 @@ from pathlib import Path
 
 def main() -> None:
     if sys.argv[1:2] == ["doctor"]:
-        from penstock_emu import doctor
+        try:
+            from penstock_emu import doctor
+        except ImportError as error:
+            sys.exit(f"penstock doctor: {error}\n  help: pip install penstock-emu")
         sys.exit(doctor.main(sys.argv[2:], "penstock doctor"))
     tool = str(Path(__file__).resolve().parent / "bin" / "penstock")
     os.execv(tool, [tool, *sys.argv[1:]])

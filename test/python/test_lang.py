@@ -126,6 +126,32 @@ class Calls(unittest.TestCase):
         on_blackwell(x, 2.0, y)
         np.testing.assert_array_equal(y, 2 * x)
 
+    def test_constant_sizes(self):
+        kernel = pl.const("N")(scale)
+        for n in (100, 300, 100):
+            x = np.arange(n, dtype=np.float32)
+            y = np.empty_like(x)
+            kernel(x, 2.0, y)
+            np.testing.assert_array_equal(y, 2 * x)
+        self.assertEqual(len(kernel._compiled), 2)
+        self.assertIn("arith.constant 300 : index", kernel._compiled["native", ("N", 300)].tile_program)
+        with self.assertRaisesRegex(penstock.Error, "not a size of"):
+            pl.const("K")(scale)(x, 2.0, y)
+
+    def test_tuning_at_the_first_call(self):
+        a, b = integers(3, 128, 64), integers(4, 64, 64)
+        c = np.empty((128, 64), np.float16)
+        body = example("matmul").MatmulOf._function
+        space = pl.Space(block_m=[64, 128], stages=[2, 3])
+        kernel = pl.kernel("A[M,K], B[N,K] -> C[M,N]", space=space, tune="measure", name="Tuned")(body)[pl.f16]
+        kernel(a, b, c)
+        np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32).T)
+        self.assertEqual(len(kernel._compiled), 1)
+        kernel(a, b, c)
+        self.assertEqual(len(kernel._compiled), 1)
+        with self.assertRaisesRegex(penstock.Error, "without a space"):
+            pl.kernel("x[N], s -> y[N]", tune="measure")(scale._function)
+
     def test_wrong_arguments(self):
         x = np.zeros(10, np.float32)
         for arguments in ((x, 2.0, np.zeros(11, np.float32)), (x, 2.0, np.zeros(10)), (x, 2.0), (x, "2", x.copy())):

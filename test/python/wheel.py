@@ -127,6 +127,8 @@ def test():
     for device in ("h100", "b200"):
         use(python, "-m", "penstock_emu", "--device", device, python, tests / "test_numpy.py")
         use(python, "-m", "penstock_emu", "--device", device, python, tests / "test_page.py", "gpu")
+    install("nbclient", "ipykernel", "nbformat")
+    use(python, tests / "notebook.py")
     install("jax", "mypy", "typing-extensions")
     for name in ("test_torch.py", "test_jax.py", "test_page.py", "test_lang.py"):
         use(python, tests / name, LD_LIBRARY_PATH=libraries_of_torch())

@@ -20,7 +20,7 @@ program as the C++ headers do.
 
 from ._block import (
     Add, Atomic, AtomicMax, AtomicMin, Auto, Block, Exchange, Form, Max, Min, Prod, Reduction, Schedule, Sum)
-from ._define import Kernel, kernel
+from ._define import Kernel, const, kernel
 from ._elements import (
     Element, bf16, boolean, f16, f32, f4e2m1x2, f64, f6e2m3_packed, f6e3m2_packed, f8e4m3, f8e5m2, f8e8m0, i16, i32,
     i4x2, i64, i8, index_t, u32)
@@ -42,7 +42,7 @@ __all__ = [
     "Max", "Min", "NamedBarrier", "NoHint", "Operand", "Out", "Prod", "Reduction", "Relaxed", "Release", "Scalar",
     "Schedule", "Semantics", "Space", "Sum", "Tensor", "TensorSlice", "ThreadScope", "Tile", "Value", "Var", "abs",
     "as_matrix", "bf16", "boolean", "broadcast_cols", "broadcast_rows", "cast", "ceil", "ceil_div", "col",
-    "consumer_phase", "cos", "erf", "exp", "exp2", "f16", "f32", "f4e2m1x2", "f64", "f6e2m3_packed", "f6e3m2_packed",
+    "const", "consumer_phase", "cos", "erf", "exp", "exp2", "f16", "f32", "f4e2m1x2", "f64", "f6e2m3_packed", "f6e3m2_packed",
     "f8e4m3", "f8e5m2", "f8e8m0", "fast_divmod", "floor", "helper", "i16", "i32", "i4x2", "i64", "i8", "index", "index_t",
     "infinity", "kernel", "log", "log2", "max", "min", "producer_phase", "round", "row", "rsqrt", "select", "sin",
     "slice", "sqrt", "tanh", "transposed", "u32", "where"]

@@ -64,7 +64,11 @@ class _Parameter:
     name: str
     element: type[Element]
     access: Any  #: In, Out or InOut; None: a scalar
-    rank: int = 0
+    sizes: tuple[str, ...] = ()  #: names or numbers of the signature
+
+    @property
+    def rank(self) -> int:
+        return len(self.sizes)
 
 
 class _Definition:
@@ -81,7 +85,7 @@ class _Definition:
         found = dict(self.kernel._values)
         for i, name in enumerate(self.kernel.fields):
             kind, text = type(found[name]), texts[i].decode()
-            found[name] = text == "true" if kind is bool else kind(text)
+            found[name] = _of_text(kind, text)
         return found
 
     def record(self, texts: Any, arguments: Any) -> int:
@@ -151,6 +155,11 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _of_text(kind: Any, text: str) -> Any:
+    """The value of a field of a type, from its text."""
+    return text == "true" if kind is bool else kind(text)
+
+
 # ---- parameters from annotations and signatures
 
 
@@ -175,7 +184,7 @@ def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _described(signature: str) -> list[dict[str, Any]]:
-    """Name, rank and whether it is a tensor, of each argument of a signature."""
+    """Name, sizes and whether it is a tensor, of each argument of a signature."""
     text = c_void_p()
     check(_native.read_signature, signature.encode(), byref(text))
     found: list[dict[str, Any]] = json.loads(take_text(text.value))
@@ -193,7 +202,7 @@ def _parameters(function: Callable[..., Any], names: list[str], signature: str,
                      "name every tensor and scalar that the kernel takes, in their order")
     found = []
     for name, argument in zip(names, described):
-        called, rank = argument["name"], argument["rank"]
+        called, rank = argument["name"], len(argument["sizes"])
         if called != name:
             raise refuse("PS1014", f"{where}the signature \"{signature}\" has `{called}` where the kernel takes `{name}`",
                          "use the same names in the same order")
@@ -217,7 +226,7 @@ def _parameters(function: Callable[..., Any], names: list[str], signature: str,
                          "name one size for each dimension of a tensor, as in \"A[M,K]\"; a scalar is a bare name")
         if tensor and rank > 5:
             raise refuse("PS1014", f"{where}`{name}` has rank {rank}", "tensors have one to five dimensions")
-        found.append(_Parameter(name, element, origin if tensor else None, rank))
+        found.append(_Parameter(name, element, origin if tensor else None, tuple(argument["sizes"])))
     return found
 
 
@@ -231,9 +240,14 @@ class Kernel(_kernels.Kernel):
     """
 
     def __init__(self, function: Callable[..., Any], signature: str, flops: str, space: Space | None, name: str,
-                 values: Mapping[str, Any] | None = None, type_arguments: tuple[type[Element], ...] = ()):
+                 values: Mapping[str, Any] | None = None, type_arguments: tuple[type[Element], ...] = (),
+                 tune: str = "", constants: tuple[str, ...] = ()):
         self._function, self._flops, self._space = function, flops, space
         self._given_name, self._type_arguments = name, type_arguments
+        self._tune, self._constants = tune, constants
+        if tune not in ("", "measure") or (tune and space is None):
+            raise refuse("PS1014", f"the option tune={tune!r} of a kernel" + ("" if space else " without a space"),
+                         "it is \"measure\", and `space` states the fields that vary")
         self._changed = dict(values or {})
         is_class = isinstance(function, type)
         call: Any = getattr(function, "__call__") if is_class else function
@@ -382,25 +396,57 @@ class Kernel(_kernels.Kernel):
 
     def _for_call(self, arguments: tuple[Any, ...], fields: dict[str, Any]) -> _kernels.CompiledKernel:
         target = self.target or _device_of(arguments)
-        key = target, *fields.items()
+        sizes = self._sizes(arguments) if self._tune or self._constants else {}
+        fix = {name: int(sizes[name]) for name in self._constants}
+        key = target, *fields.items(), *(sizes if self._tune else fix).items()
         compiled = self._compiled.get(key)
         if compiled is None:
-            compiled = self._compiled[key] = self.compile(target, **fields)
+            if self._tune:
+                fields = {**self._fastest(target, sizes), **fields}
+            compiled = self._compiled[key] = self.compile(target, fix=fix, **fields)
         return compiled
+
+    def _sizes(self, arguments: tuple[Any, ...]) -> dict[str, float]:
+        """Sizes of the signature and scalars, of the arguments of a call."""
+        found: dict[str, float] = {}
+        for parameter, argument in zip(self._parameters, arguments):
+            if parameter.access is None:
+                found[parameter.name] = float(argument)
+            else:
+                found.update((name, float(extent)) for name, extent in zip(parameter.sizes, argument.shape)
+                             if not name.isdigit())
+        missing = [name for name in self._constants if name not in found]
+        if missing:
+            raise refuse("PS1014", f"pl.const names `{missing[0]}`, which is not a size of \"{self.signature}\"",
+                         "its sizes are: " + ", ".join(sorted({n for p in self._parameters for n in p.sizes})))
+        return found
+
+    def _fastest(self, target: str, sizes: Mapping[str, float]) -> dict[str, Any]:
+        """Fields of the fastest point for these sizes. What was measured once is in the cache."""
+        report = self.tune(target, sizes)
+        if report["best"] < 0:
+            return {}
+        texts: dict[str, str] = report["candidates"][report["best"]]["fields"]
+        return {name: _of_text(type(self._values[name]), text) for name, text in texts.items()}
+
+    def _changed_to(self, **changes: Any) -> "Kernel":
+        """A copy with other arguments of the constructor."""
+        given: dict[str, Any] = {
+            "name": self._given_name, "values": self._changed, "type_arguments": self._type_arguments,
+            "tune": self._tune, "constants": self._constants, **changes}
+        return Kernel(self._function, self.signature, self._flops, self._space, **given)
 
     def with_fields(self, **fields: Any) -> "Kernel":
         """The same kernel with other defaults of its fields."""
-        return Kernel(self._function, self.signature, self._flops, self._space, self._given_name,
-                      {**self._changed, **fields}, self._type_arguments)
+        return self._changed_to(values={**self._changed, **fields})
 
     def __getitem__(self, elements: "type[Element] | tuple[type[Element], ...]") -> "Kernel":
         """A generic kernel for element types: ``MatmulOf[pl.bf16]``."""
-        chosen = elements if isinstance(elements, tuple) else (elements,)
-        return Kernel(self._function, self.signature, self._flops, self._space, self._given_name, self._changed, chosen)
+        return self._changed_to(type_arguments=elements if isinstance(elements, tuple) else (elements,))
 
     def named(self, name: str) -> "Kernel":
         """The same kernel with another name in messages and artifacts."""
-        return Kernel(self._function, self.signature, self._flops, self._space, name, self._changed, self._type_arguments)
+        return self._changed_to(name=name)
 
     def __reduce__(self) -> Any:
         return _restored, (self.__module__, self.__qualname__, self._given_name, self._changed, self._type_arguments)
@@ -444,13 +490,21 @@ def _restored(module: str, path: str, name: str, values: Mapping[str, Any],
 
 
 
-def kernel(signature: str, *, flops: str = "", space: Space | None = None, name: str = "") -> Callable[[Any], Kernel]:
+def const(*sizes: str) -> Callable[[Kernel], Kernel]:
+    """Makes sizes of the signature constants of the code that calls compile: ``pl.const("N", "K")(kernel)``,
+    or a decorator above ``pl.kernel``. Each combination of their values is compiled once."""
+    return lambda kernel: kernel._changed_to(constants=sizes)
+
+
+def kernel(signature: str, *, flops: str = "", space: Space | None = None, name: str = "",
+           tune: str = "") -> Callable[[Any], Kernel]:
     """Makes a kernel of a function or class.
 
     A function takes a block, then tensors and scalars in the order of the signature; keyword-only
     parameters are its fields. A class becomes a frozen dataclass whose fields are those of the
     kernel; its ``__call__`` is the function. `flops`: operations of a launch, as a formula of the
-    sizes ("2*M*N*K"). `space`: values of fields for tuning.
+    sizes ("2*M*N*K"). `space`: values of fields for tuning. `tune="measure"`: the first call with some
+    sizes measures the space, and calls use the fastest point.
     """
     if not isinstance(signature, str):
         raise refuse("PS1014", "pl.kernel needs a signature", "write `@pl.kernel(\"A[M,K], B[N,K] -> C[M,N]\")`")
@@ -462,7 +516,7 @@ def kernel(signature: str, *, flops: str = "", space: Space | None = None, name:
             varying = found if varying is None and isinstance(found, Space) else varying
             if not dataclasses.is_dataclass(function):
                 function = dataclasses.dataclass(frozen=True)(function)
-        return Kernel(function, signature, flops, varying, name)
+        return Kernel(function, signature, flops, varying, name, tune=tune)
 
     return decorate
 
