@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a front end needs beside penstock/record.h if it is not made of the C++ headers: names of
+// Beside penstock/record.h, a front end that is not made of the C++ headers needs names of
 // variables that it knows itself, an else branch that is announced after its condition, and
 // errors that it finds before the recorder does.
 //

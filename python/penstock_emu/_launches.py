@@ -217,7 +217,7 @@ def run_once(launch, timing, known, options, unchecked=False):
 
 
 def ran_out(report, options):
-    """Whether the limit of instructions ended a launch: then it is too long, which is no finding."""
+    """Whether the limit of instructions ended a launch: then it is too long, and reports nothing."""
     return not report.completed and report.stats["instructions"] > 0.9 * options.max_instructions
 
 

@@ -480,7 +480,7 @@ def _device_of(arguments: tuple[Any, ...]) -> str:
 
 def _restored(module: str, path: str, name: str, values: Mapping[str, Any],
               elements: tuple[type[Element], ...]) -> Kernel:
-    """A kernel that was pickled: by its place in a module, and what was changed."""
+    """A kernel that was pickled: its path in a module, and what was changed."""
     found: Any = importlib.import_module(module)
     for part in path.split("."):
         found = getattr(found, part)

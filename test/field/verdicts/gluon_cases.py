@@ -30,7 +30,7 @@ TILE = gl.constexpr(64)
 
 
 @gluon.jit
-def places(layout: gl.constexpr):
+def positions(layout: gl.constexpr):
     row = gl.arange(0, TILE, layout=gl.SliceLayout(1, layout))
     column = gl.arange(0, TILE, layout=gl.SliceLayout(0, layout))
     return row[:, None] * TILE + column[None, :]
@@ -65,7 +65,7 @@ def chain(a, b, out, STEPS: gl.constexpr, GROUPS: gl.constexpr):
     left_layout: gl.constexpr = gl.NVMMASharedLayout.get_default_for([rows, TILE], gl.float16)
     left = gl.allocate_shared_memory(gl.float16, [rows, TILE], left_layout)
     right = shared_tiles(2)
-    at = places(copy_layout)
+    at = positions(copy_layout)
     row = gl.arange(0, rows, layout=gl.SliceLayout(1, copy_layout))
     column = gl.arange(0, TILE, layout=gl.SliceLayout(0, copy_layout))
     load_async(left, a + row[:, None] * TILE + column[None, :])
@@ -108,7 +108,7 @@ def tma_unawaited(a, b, out, FLAG: gl.constexpr):
     value = tile.load(layout)
     if FLAG:
         mbarrier.wait(full, 0)
-    gl.store(out + places(layout), value)
+    gl.store(out + positions(layout), value)
 
 
 # Two TMA loads with a barrier each; broken: only the first one is awaited.
@@ -126,7 +126,7 @@ def tma_two_barriers(a, b, out, FLAG: gl.constexpr):
     value = tiles.index(0).load(layout) + tiles.index(1).load(layout)
     if FLAG:
         mbarrier.wait(second, 0)
-    gl.store(out + places(layout), value)
+    gl.store(out + positions(layout), value)
 
 
 # A TMA load; broken: its barrier expects 64 bytes too many (FLAG 1) or too few (FLAG 2).
@@ -142,7 +142,7 @@ def tma_bytes(a, b, out, FLAG: gl.constexpr):
         mbarrier.expect(full, TILE * TILE * 2)
     tma_load(map_of(a, TILE), [0, 0], full, tile)
     mbarrier.wait(full, 0)
-    gl.store(out + places(layout), tile.load(layout))
+    gl.store(out + positions(layout), tile.load(layout))
 
 
 # A tile is written by threads and stored by TMA; broken: no proxy fence (1), or the tile is refilled before its store has read
@@ -151,7 +151,7 @@ def tma_bytes(a, b, out, FLAG: gl.constexpr):
 def tma_store_tile(a, b, out, FLAG: gl.constexpr):
     layout: gl.constexpr = gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0])
     tile = shared_tiles(1).index(0)
-    at = places(layout)
+    at = positions(layout)
     target = map_of(out, 2 * TILE)
     tile.store(gl.load(a + at))
     if FLAG != 1:
@@ -172,7 +172,7 @@ def tma_store_tile(a, b, out, FLAG: gl.constexpr):
 def copy_groups(a, b, out, FLAG: gl.constexpr):
     layout: gl.constexpr = gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0])
     tiles = shared_tiles(2)
-    at = places(layout)
+    at = positions(layout)
     load_async(tiles.index(0), a + at)
     async_copy.commit_group()
     load_async(tiles.index(1), b + at)
@@ -187,7 +187,7 @@ def wgmma_overwrite(a, b, out, FLAG: gl.constexpr):
     acc_layout: gl.constexpr = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16])
     layout: gl.constexpr = gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0])
     tiles = shared_tiles(2)
-    at = places(layout)
+    at = positions(layout)
     left, right = tiles.index(0), tiles.index(1)
     left.store(gl.load(a + at))
     right.store(gl.load(b + at))
@@ -204,7 +204,7 @@ def wgmma_overwrite(a, b, out, FLAG: gl.constexpr):
     barrier()
     acc = hopper.warpgroup_mma(left, right, acc, is_async=True)
     acc = hopper.warpgroup_mma_wait(0, deps=(acc,))
-    gl.store(out + places(acc_layout), acc.to(gl.float16))
+    gl.store(out + positions(acc_layout), acc.to(gl.float16))
 
 
 # A loop with two buffers that TMA fills and wgmma reads; broken: the buffer is refilled while one product is in flight.
@@ -230,7 +230,7 @@ def wgmma_ring(a, b, out, FLAG: gl.constexpr):
             tma_load(left, [0, 0], full.index(step % 2), tiles.index(step % 2))
             tma_load(right, [0, 0], full.index(step % 2), tiles.index(2 + step % 2))
     acc = hopper.warpgroup_mma_wait(0, deps=(acc,))
-    gl.store(out + places(acc_layout), (acc * 0.25).to(gl.float16))
+    gl.store(out + positions(acc_layout), (acc * 0.25).to(gl.float16))
 
 
 # tcgen05.mma; broken: the accumulator is read before the commit is awaited (1), threads overwrite an operand before (2), or
@@ -242,7 +242,7 @@ def tcgen05_product(a, b, out, FLAG: gl.constexpr):
     tiles, done = shared_tiles(2), new_barrier(1)
     acc = blackwell.allocate_tensor_memory(gl.float32, [TILE, TILE], tmem_layout)
     reg_layout: gl.constexpr = acc.get_reg_layout()
-    at = places(layout)
+    at = positions(layout)
     tiles.index(0).store(gl.load(a + at))
     tiles.index(1).store(gl.load(b + at))
     if FLAG != 3:
@@ -257,7 +257,7 @@ def tcgen05_product(a, b, out, FLAG: gl.constexpr):
     value = acc.load(reg_layout)
     if FLAG == 1:
         mbarrier.wait(done, 0)
-    gl.store(out + gl.convert_layout(places(layout), reg_layout), value.to(gl.float16))
+    gl.store(out + gl.convert_layout(positions(layout), reg_layout), value.to(gl.float16))
 
 
 @gluon.jit
@@ -321,7 +321,7 @@ def ws_deadlock(a, b, out, FLAG: gl.constexpr):
     layout: gl.constexpr = gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0])
     one, two = new_barrier(1), new_barrier(1)
     gl.warp_specialize([(lock_one, (one, two, FLAG)), (lock_two, (two, one, FLAG))], [4], [32])
-    gl.store(out + places(layout), gl.load(a + places(layout)))
+    gl.store(out + positions(layout), gl.load(a + positions(layout)))
 
 
 # One barrier; broken: it counts one arrival too many (1) or one too few (2), the wait names a later phase (3), it is
@@ -349,7 +349,7 @@ def barrier_life(a, b, out, FLAG: gl.constexpr):
     mbarrier.invalidate(one)
     if FLAG == 6:
         mbarrier.arrive(one, count=1)
-    gl.store(out + places(layout), gl.load(a + places(layout)))
+    gl.store(out + positions(layout), gl.load(a + positions(layout)))
 
 
 PRODUCTS = ("wgmma_overwrite", "wgmma_ring", "tcgen05_product")

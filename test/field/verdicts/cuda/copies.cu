@@ -103,7 +103,7 @@ SKETCH stale_pointer(const float *source, float *out, int chunks) {
     out[i * 32 + lane] = total[i];
 }
 
-// DeepEP#399: the mbarrier lies inside the bytes that its copy writes. The fix places it after them.
+// DeepEP#399: the mbarrier lies inside the bytes that its copy writes. The fix moves it behind them.
 SKETCH barrier_in_copy(const float *source, float *out) {
   __shared__ alignas(128) char memory[width * 4 + 16];
 #ifdef FIXED
