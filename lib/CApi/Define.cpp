@@ -65,6 +65,11 @@ uint32_t penstock_source_file(const char *name) {
   }
 }
 
+bool capi::isFrontEndSource(const std::string &file) {
+  std::lock_guard lock(files().mutex);
+  return files().numbers.count(file) != 0;
+}
+
 void penstock_add_source(const char *name, const char *text) {
   try {
     if (name && text)

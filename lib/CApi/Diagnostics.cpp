@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CApi/Call.h"
+#include "CApi/PythonWords.h"
 
 #include <new>
 
@@ -24,6 +25,10 @@ penstock_status capi::finish(Diagnostics found, penstock_diagnostics **to) noexc
                             [](const Diagnostic &d) { return d.severity == Severity::Error; });
   if (to)
     if (auto made = new (std::nothrow) penstock_diagnostics) {
+      try {
+        speakPython(found);
+      } catch (...) { // helps stay in C++
+      }
       made->all = std::move(found);
       *to = made;
     }

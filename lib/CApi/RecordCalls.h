@@ -28,6 +28,8 @@ inline penstock_scope fromScope(detail::Scope scope) {
 
 /// Location with the name of a file that penstock_source_file() was called with.
 Loc toLoc(penstock_at at);
+/// Returns whether penstock_source_file() was called with a name.
+bool isFrontEndSource(const std::string &file);
 
 inline std::vector<detail::Ref> toRefs(const penstock_ref *refs, size_t count) {
   std::vector<detail::Ref> result;

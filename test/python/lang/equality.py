@@ -1,5 +1,7 @@
 """Python and C++ kernels record the same programs.
 
+    equality.py [--file FILE | TEST ..]         all files, or one of examples/python
+
 Each kernel of examples/python is compared with its C++ twin byte for byte, with default and with
 other fields. The C++ libraries are $PENSTOCK_EXAMPLES, $PENSTOCK_DEVICE_EXAMPLES and
 $PENSTOCK_GALLERY.
@@ -108,9 +110,11 @@ def _add(file, python_name, library, name, more, renamed=None):
         setattr(Equality, f"test_{name}_{number}", test)
 
 
+_only = sys.argv[sys.argv.index("--file") + 1] if "--file" in sys.argv else ""
 for _file, _kernels in TWINS.items():
-    for _kernel in _kernels:
-        _add(_file, *_kernel)
+    if _only in ("", _file):
+        for _kernel in _kernels:
+            _add(_file, *_kernel)
 
 
 class Examples(unittest.TestCase):
@@ -137,4 +141,6 @@ class Examples(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    if _only:
+        sys.exit(not unittest.TextTestRunner().run(unittest.TestLoader().loadTestsFromTestCase(Equality)).wasSuccessful())
     unittest.main()

@@ -386,6 +386,27 @@ def value_of_an_ended_loop(b, A, n, s, C):
     b.require(last > 0, "positive")  # error
 
 
+# ---- errors of the recorder, with fixes in Python
+
+
+@misuse("PS1118", "does not have the shape of", "pl.broadcast_rows(v)")
+def vector_as_a_matrix(b, A, n, s, C):
+    t, v = b.local(f32, 8, 16), b.local(f32, 8)
+    b.set(t, t - v)  # error
+
+
+@misuse("PS1103", "", "pl.cast(pl.f32, ..)")
+def arithmetic_of_scales(b, A, n, s, C):
+    t = b.local(pl.f8e8m0, 8)
+    b.set(t, t + t)  # error
+
+
+@misuse("PS0106", "is not a name of a role", 'role="softmax"')
+def wrong_role(b, A, n, s, C):
+    with b.statement("first", role="a b"):  # error
+        b.sync()
+
+
 class Case(unittest.TestCase):
     def check_raises(self, run, code, message, help):
         with self.assertRaises(penstock.Error) as caught:
