@@ -94,8 +94,8 @@ typedef struct penstock_definition {
   void (*release)(void *context);
 } penstock_definition;
 
-/// Returns the arguments of a signature as a JSON array, which the caller frees: their names, whether
-/// they are tensors, and the names or numbers of their sizes.
+/// Returns the arguments of a signature as a JSON array, which the caller frees: their names,
+/// whether they are tensors, and the names or numbers of their sizes.
 PENSTOCK_C_EXPORT penstock_status penstock_read_signature(const char *signature, char **json,
                                                           penstock_diagnostics **diagnostics);
 
