@@ -57,6 +57,7 @@ class Session:
         self.reported = set()  # findings that are counted
         self.merged = None     # the findings of all launches
         self.current = []      # reports with findings since the test began
+        self.launches = 0      # since the test began
         self.serialized = self.sampled = self.unsampled = 0
         self.samples = {}      # kernel -> the blocks of its largest sampled launch: number, checked, text
 
@@ -71,6 +72,7 @@ class Session:
         if report is None:
             return
         self.seen.add(shape)
+        self.launches += 1
         self.serialized += launch.overlaps
         if report.sampled is not None:
             self.sampled += report.sampled > 0
@@ -95,7 +97,7 @@ class Session:
             raise FindingsError(report, "\n" + report.render())
 
     def begin(self):
-        self.current = []
+        self.current, self.launches = [], 0
 
     def failing(self):
         """The text of the findings since the test began that make it fail, or None."""

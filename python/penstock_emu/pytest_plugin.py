@@ -170,7 +170,11 @@ class Sanitizer:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item):
-        return (yield from self.run(item))
+        try:
+            return (yield from self.run(item))
+        finally:  # in the files of --junitxml
+            item.user_properties.append(("kernel_sanitizer_launches", self.session.launches))
+            item.user_properties.append(("kernel_sanitizer_findings", len(self.session.current)))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector):

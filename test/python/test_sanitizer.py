@@ -122,8 +122,10 @@ class WithoutKernels(Sanitizer):
 class Triton(Sanitizer):
 
     def test_kernels_and_a_broken_twin(self):
-        report = self.folder / "found.json"
-        code, output = self.pytest(HERE / "sanitizer/rows.py", "--kernel-sanitizer", "--kernel-sanitizer-report", report)
+        report, junit = self.folder / "found.json", self.folder / "tests.xml"
+        code, output = self.pytest(HERE / "sanitizer/rows.py", "--kernel-sanitizer", "--kernel-sanitizer-report", report,
+                                   "--junitxml", junit)
+        self.assertEqual(junit.read_text().count('name="kernel_sanitizer_launches" value="1"'), 3)
         self.assertEqual(code, 1, output)
         self.assertIn("1 failed, 2 passed", output)
         self.assertIn("error PS2101: data race on", output)
