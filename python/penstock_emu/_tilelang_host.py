@@ -55,7 +55,7 @@ class Adapter:
                  self.function.buffer_map.get(each, None), each) for each in self.function.params]
 
     def sizes(self, values):
-        """Values of the variables in the shapes of tensors, by variable."""
+        """Values of scalar arguments and of the variables in the shapes and strides of tensors, by variable."""
         bound = {}
         for (name, buffer, variable), value in zip(self.buffers(), values):
             if value is None:
@@ -63,10 +63,33 @@ class Adapter:
             if buffer is None:
                 bound[variable] = value
                 continue
-            for extent, size in zip(buffer.shape, value.shape):
+            known = [*zip(buffer.shape, value.shape), *zip(buffer.strides, value.stride())]
+            for extent, size in known:
                 if hasattr(extent, "name"):
                     bound[extent] = size
         return bound
+
+    def constants(self, bound, tir):
+        """Constants for the scalar parameters, and buffers of constant sizes for the tensors."""
+        from tilelang import tvm
+        numbers = {variable: tir.const(int(value), variable.dtype) for variable, value in bound.items()}
+        simplify = tvm.arith.Analyzer().simplify
+
+        def constant(extents):
+            return [simplify(tir.stmt_functor.substitute(extent, numbers)) for extent in extents]
+
+        made = {}
+        for _, buffer, parameter in self.buffers():
+            if buffer is None:
+                if parameter in numbers:
+                    made[parameter] = numbers[parameter]
+                continue
+            shape, strides = constant(buffer.shape), constant(buffer.strides)
+            if any(not extent.same_as(other) for extent, other in zip([*shape, *strides], [*buffer.shape, *buffer.strides])):
+                made[parameter] = tir.decl_buffer(shape, buffer.dtype, buffer.name, buffer.data, strides or None,
+                                                  buffer.elem_offset, buffer.scope(), buffer.data_alignment,
+                                                  buffer.offset_factor)
+        return made
 
     def launches(self, bound):
         from . import tilelang as adapter
@@ -74,9 +97,7 @@ class Adapter:
         if key not in self.compiled:
             function = self.function
             if bound:
-                tir = adapter.tir
-                function = function.specialize({variable: tir.const(int(value), variable.dtype)
-                                                for variable, value in bound.items()})
+                function = function.specialize(self.constants(bound, adapter.tir))
             self.compiled[key] = adapter.compile_kernels(function, target_of(self.arch), self.configurations)
         return self.compiled[key]
 

@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -160,6 +161,18 @@ class Triton(Sanitizer):
         # Both sides, and the steps between them.
         for text in ("tl.store(x + row * N + N, total)", "tl.load(x + row * N + i", 'class="timeline"'):
             self.assertIn(text, report.read_text())
+
+
+NO_TILELANG = missing("torch", "tilelang") or (None if shutil.which(os.environ.get("PENSTOCK_NVCC", "nvcc")) else "nvcc")
+
+
+@unittest.skipIf(NO_TILELANG, f"there is no {NO_TILELANG}")
+class TileLang(Sanitizer):
+
+    def test_sizes_of_a_launch(self):
+        code, output = self.pytest(HERE / "sanitizer/tilelang_rows.py", "--kernel-sanitizer")
+        self.assertEqual(code, 0, output)
+        self.assertIn("1 kernels, 2 launches, 0 findings, 0 skipped", output)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a script in an environment with Triton and torch from PyPI: environment.py ENVIRONMENT SCRIPT [ARGUMENT ..]
+"""Runs a script in an environment with Triton, TileLang and torch from PyPI: environment.py ENVIRONMENT SCRIPT [ARGUMENT ..]
 
 Torch is installed without its packages of CUDA, as in wheel.py: those libraries come from the CUDA toolkit. Exit code 77
 (skipped): the packages cannot be installed.
@@ -12,7 +12,8 @@ import sys
 import venv
 
 PACKAGES = ["numpy", "pytest", "triton==3.9.0", "filelock", "typing-extensions", "sympy", "networkx", "jinja2", "fsspec",
-            "setuptools"]
+            "setuptools", "z3-solver==4.15.4.0", "ml-dtypes", "psutil", "cloudpickle", "tqdm"]
+TILELANG = ["tilelang==0.1.15", "apache-tvm-ffi==0.1.12"]
 TORCH = ["torch==2.15.0", "nvidia-cufile", "nvidia-cusparselt-cu13", "nvidia-nvshmem-cu13", "nvidia-nccl-cu13==2.30.7"]
 
 
@@ -28,7 +29,7 @@ def main():
     python = environment / "bin/python"
     if not python.exists():
         venv.create(environment, with_pip=True)
-    for packages in (PACKAGES, ["--no-deps", *TORCH]):
+    for packages in (PACKAGES, ["--no-deps", *TORCH, *TILELANG]):
         if subprocess.run([python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", *packages]).returncode:
             print("the packages cannot be installed from PyPI")
             sys.exit(77)
