@@ -241,7 +241,48 @@ BUGS += suite("ws_deadlock", "warp specialization", "partitions wait for each ot
 BUGS += suite("barrier_life", "mbarrier", "too few arrivals", "too many arrivals", "wait for a later phase", "initialized while in use",
               "not initialized", "used after its end")
 
-CONTROLS = []
+
+
+def control(name, function, capabilities=(90, 100), **options):
+    """A kernel of another project for Hopper and Blackwell, in `control_cases.py`."""
+    return [Control(f"{name}, sm_{capability}", Side("control", FIXED, f"control_cases:{function}",
+                                                     dict(capability=capability, **options), "controls", 2))
+            for capability in capabilities]
+
+
+def sage(name, reason, **options):
+    return Side(name, OPEN, "control_cases:sage_attention", options, "controls", 2).because(reason)
+
+
+EARLY_UNPACK = ("Triton 3.9.0 unpacks the f16 accumulators before `wgmma.wait_group`. The ISA does not allow it; ptxas may move the "
+                "unpacking or serialize the products")
+BUGS.append(Bug("SageAttention 1.0.6", "https://pypi.org/project/sageattention/1.0.6/", "findings in configurations that are no controls",
+                "open", "unknown", "compiled", [
+                    sage("sm_90", EARLY_UNPACK, capability=90),
+                    sage("sm_90, 128 columns", EARLY_UNPACK, capability=90, width=128),
+                    sage("sm_80, causal, 192 rows", "the loop is not clipped to the number of keys: the kernel reads one scale behind the "
+                         "array. PyTorch's allocator leaves room there", capability=80, causal=True)]))
+
+CONTROLS = sum([
+    control("liger-kernel RMS norm", "rms_norm"),
+    control("liger-kernel RMS norm, backward", "rms_norm_backward"),
+    control("liger-kernel layer norm", "layer_norm"),
+    control("liger-kernel layer norm, backward", "layer_norm_backward"),
+    control("liger-kernel softmax", "softmax"),
+    control("liger-kernel softmax, backward", "softmax_backward"),
+    control("liger-kernel SwiGLU", "swiglu"),
+    control("liger-kernel SwiGLU, backward", "swiglu_backward"),
+    control("liger-kernel GeGLU", "geglu"),
+    control("liger-kernel dynamic tanh", "dyt"),
+    control("liger-kernel KL divergence", "kl_divergence"),
+    control("liger-kernel fused add and RMS norm", "fused_add_rms_norm"),
+    control("liger-kernel squared ReLU", "relu_squared"),
+    control("liger-kernel total variation", "total_variation"),
+    control("SageAttention quantization", "sage_quantize"),
+    control("SageAttention", "sage_attention", (80, 100)),
+    control("SageAttention, causal", "sage_attention", (80, 100), causal=True, length=256),
+    control("SageAttention, 128 columns", "sage_attention", (80, 100), width=128),
+], [])
 
 
 def is_sketch(case):

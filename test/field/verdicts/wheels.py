@@ -20,6 +20,8 @@ STAND_INS = pathlib.Path(__file__).resolve().parent / "standins"
 ENVIRONMENTS = {"plain": [NUMPY]}
 for _version in ("3.4.0", "3.5.1", "3.6.0", "3.7.0", "3.7.1", "3.8.0", "3.9.0"):
     ENVIRONMENTS[f"triton {_version}"] = [NUMPY, f"triton=={_version}"]
+# Projects whose kernels are controls. They are not imported as a whole.
+ENVIRONMENTS["controls"] = [NUMPY, "triton==3.9.0", "liger-kernel==0.8.5", "sageattention==1.0.6"]
 for _version, _ffi in FFI.items():
     ENVIRONMENTS[f"tilelang {_version}"] = TILELANG + [f"apache-tvm-ffi=={_ffi}", f"tilelang=={_version}"]
 
@@ -59,7 +61,7 @@ def folder_of(requirement, work):
 def variables(environment, work):
     """Environment variables that make the packages of an environment importable."""
     folders = [folder_of(requirement, work) for requirement in ENVIRONMENTS[environment]]
-    if environment.startswith("tilelang"):
+    if environment.startswith("tilelang") or environment == "controls":
         folders.append(STAND_INS)
     libraries = [str(folder / "z3/lib") for folder in folders if (folder / "z3/lib").is_dir()]
     made = {"TRITON_CACHE_DIR": str(work / "cache" / environment.replace(" ", "-")), "TILELANG_DISABLE_CACHE": "1",
