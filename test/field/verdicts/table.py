@@ -72,7 +72,9 @@ BUGS = [
         "B200: 3.7.0 nondeterministic, 3.6.0 right; H100 right", "compiled", [
             triton("3.7.0", BROKEN, "3.7.0", "persistent"),
             triton("3.7.1", FIXED, "3.7.1", "persistent"),
-            triton("3.7.0, Hopper", FIXED, "3.7.0", "persistent", capability=90),
+            triton("3.7.1, Hopper", FIXED, "3.7.1", "persistent", capability=90),
+            triton("3.7.0, Hopper", LUCKY, "3.7.0", "persistent", capability=90
+                   ).because("the fence before `wgmma` is missing here, too, and 3.7.1 adds it"),
             triton("3.6.0", LUCKY, "3.6.0", "persistent"
                    ).because("the fence is missing here, too; the report supposes that more instructions hide it"),
         ]),
@@ -109,12 +111,14 @@ BUGS = [
         "H100: 21 to 27 of 30 runs wrong with K 128; right with K 64 and with 2 stages; L40S right", "compiled", [
             tilelang("0.1.11, K 128", BROKEN, "0.1.11", "shared_operand", depth=128, stages=0),
             tilelang("0.1.11, K 128, 2 stages", FIXED, "0.1.11", "shared_operand", depth=128, stages=2),
-            tilelang("0.1.11, K 64", LUCKY, "0.1.11", "shared_operand", depth=64, stages=0)]),
+            tilelang("0.1.11, K 64", LUCKY, "0.1.11", "shared_operand", depth=64, stages=0
+                     ).because("the barrier is missing here, too")]),
     Bug("tilelang#2566", github("tile-ai/tilelang", 2566), "mbarrier never gets its arrival", "HW",
         "H100 (0.1.11), GB300 (0.1.12): one iteration always hangs; two, and a serial loop, complete", "compiled", [
             tilelang("0.1.11, 1 iteration", BROKEN, "0.1.11", "few_iterations", count=1),
             tilelang("0.1.12, 1 iteration", BROKEN, "0.1.12", "few_iterations", count=1),
-            tilelang("0.1.11, 2 iterations", FIXED, "0.1.11", "few_iterations", count=2),
+            tilelang("0.1.11, 2 iterations", LUCKY, "0.1.11", "few_iterations", count=2).because(
+                "no thread waits for warps 1 to 3 before the next phase: a warp that is late by two phases waits for ever"),
             tilelang("0.1.11, serial loop", FIXED, "0.1.11", "few_iterations", count=1, serial=True)]),
     Bug("tilelang#2699", github("tile-ai/tilelang", 2699), "`st.bulk` is not counted as a write: barrier missing", "HW",
         "RTX 5070 Ti: nondeterministic and wrong", "compiled", [
@@ -248,6 +252,9 @@ def control(name, function, capabilities=(90, 100), **options):
     return [Control(f"{name}, sm_{capability}", Side("control", FIXED, f"control_cases:{function}",
                                                      dict(capability=capability, **options), "controls", 2))
             for capability in capabilities]
+for _bug in BUGS:
+    if _bug.name in ("tma_store_tile 1", "tcgen05_product 3"):
+        _bug.comment = "Triton 3.9.0 adds the missing fence: the PTX of the broken variant has it, so that there is no bug to find."
 
 
 def sage(name, reason, **options):
