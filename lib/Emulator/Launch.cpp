@@ -25,6 +25,12 @@ Diagnostic launchError(const ptx::Module &module, std::string message) {
   return d;
 }
 
+/// Returns whether a generic read may come after a later write through the async proxy, without a
+/// fence: GB200 gives wrong results (DeepEP 621). Hopper is not known to.
+bool readsMayBeLate(const ptx::Module &module) {
+  return module.target.size() > 3 && std::atoi(module.target.c_str() + 3) >= 100;
+}
+
 /// Checks sizes against what the kernel and the hardware allow.
 bool prepare(Grid &grid, Report &report) {
   const Program &program = *grid.program;
@@ -163,6 +169,7 @@ bool runOnce(Device &device, const std::vector<Decoded> &launches,
     grid.device = &device;
     grid.config = each.launch->config;
     grid.options = options;
+    grid.options.fenceReads |= readsMayBeLate(*grid.program->module);
     grid.findings.limit = options.maxFindings;
     if (!prepare(grid, reports[grids.size() - 1])) {
       grids.pop_back();

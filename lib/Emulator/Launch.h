@@ -102,8 +102,8 @@ struct LaunchOptions {
   /// That is the contract of Penstock's own kernels; the ISA lets a read of such
   /// a register wait by itself, and kernels of others rely on it.
   bool waitBeforeUse = false;
-  /// Reports an overwrite by an engine after a generic read without a proxy fence as undefined for
-  /// all targets. Without this option it is a note before sm_100.
+  /// Requires a proxy fence after generic reads, too, before an engine overwrites what was read.
+  /// From sm_100 on it is always required; kernels for Hopper often omit it.
   bool fenceReads = false;
   std::function<void(const std::string &)> print; ///< output of printf
   /// Findings of conflicts have the synchronization between the two accesses (the fact `timeline`).

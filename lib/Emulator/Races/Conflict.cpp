@@ -101,13 +101,6 @@ std::string narrowText(const Exec &ex, const AccessRecord &record, const AccessR
          " too narrow, the other thread is in " + neededText(ex.grid, needed);
 }
 
-/// Returns whether a generic read may come after a later write through the async proxy, without a
-/// fence: GB200 gives wrong results (DeepEP 621). Hopper is not known to.
-bool readsMayBeLate(const Grid &grid) {
-  const std::string &target = grid.program->module->target;
-  return target.size() > 3 && std::atoi(target.c_str() + 3) >= 100;
-}
-
 } // namespace
 
 void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessRecord &record,
@@ -127,8 +120,6 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
       how == Ordered::AfterExit || how == Ordered::OtherProxy)
     finding.tier = Tier::Undefined;
   bool unfencedRead = how == Ordered::NoFence && !record.isWrite();
-  if (unfencedRead && !ex.grid.options.fenceReads && !readsMayBeLate(ex.grid))
-    finding.tier = Tier::Note;
   finding.point = ex.point();
   finding.point.lane = lane;
   finding.other =

@@ -72,7 +72,8 @@ Ordered ordered(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessReco
       result = Ordered::No;
       return;
     }
-    if (crossesProxy && view.fenced.lane(record.agent, other) < record.count)
+    bool fence = record.isWrite() || ex.grid.options.fenceReads;
+    if (crossesProxy && fence && view.fenced.lane(record.agent, other) < record.count)
       result = Ordered::NoFence;
   });
   if (result == Ordered::No && !record.isWrite() &&

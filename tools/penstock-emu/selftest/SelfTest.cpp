@@ -72,6 +72,7 @@ LaunchOptions timing(unsigned index) {
   LaunchOptions options;
   options.threads = 1;
   options.waitBeforeUse = true;
+  options.fenceReads = true;
   // Twins may spin for ever; no kernel here needs a tenth of this.
   options.maxInstructions = 1000000;
   if (index == 1) {
