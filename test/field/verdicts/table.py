@@ -98,7 +98,7 @@ BUGS = [
             triton("3.5.1, 1 stage", FIXED, "3.5.1", "store_then_load", stages=1, flatten=False),
         ]),
     Bug("tilelang#2556", github("tile-ai/tilelang", 2556), "`__syncthreads` dropped for 48 of 64 threads", "HW",
-        "H100: wrong and varying for 48 threads; only counts that are no multiple of 32", "compiled", [
+        "H100: wrong and varying for 48 threads; only counts that 32 does not divide", "compiled", [
             tilelang("0.1.11, 48 threads", BROKEN, "0.1.11", "part_of_threads", active=48),
             tilelang("0.1.11, 32 threads", FIXED, "0.1.11", "part_of_threads", active=32),
             tilelang("0.1.11, 64 threads", FIXED, "0.1.11", "part_of_threads", active=64)]),
@@ -267,8 +267,8 @@ BUGS.append(Bug("SageAttention 1.0.6", "https://pypi.org/project/sageattention/1
                 "open", "unknown", "compiled", [
                     sage("sm_90", EARLY_UNPACK, capability=90),
                     sage("sm_90, 128 columns", EARLY_UNPACK, capability=90, width=128),
-                    sage("sm_80, causal, 192 rows", "the loop is not clipped to the number of keys: the kernel reads one scale behind the "
-                         "array. PyTorch's allocator leaves room there", capability=80, causal=True)]))
+                    sage("sm_80, causal, 192 rows", "the loop is not clipped to the number of keys: the kernel reads one scale after the "
+                         "end of the array. PyTorch's allocator leaves room there", capability=80, causal=True)]))
 
 CONTROLS = sum([
     control("liger-kernel RMS norm", "rms_norm"),
