@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CApi/Call.h"
+#include "Compiler/Registry.h"
 #include "Diagnostics/Json.h"
 #include "penstock/tune.h"
 
@@ -27,6 +28,10 @@ bool firstOfItsName(const Request &request, capi::Diagnostics &found) {
     capi::fail(found, CallArgument, "this report needs a registered kernel, not a text",
                "write the kernel in C++ and register it with PENSTOCK_KERNEL(..)");
     return false;
+  }
+  if (request.library.definition) {
+    preferDefinition(request.library.definition.get());
+    return true;
   }
   auto all = registered_kernels(), own = kernels_of_library(request.library.path);
   auto named = [&](const KernelDescription &k) { return k.name == request.kernel; };

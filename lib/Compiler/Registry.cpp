@@ -52,6 +52,16 @@ void removeDefinition(const void *definition) {
   std::erase_if(kernels, belongs);
 }
 
+void preferDefinition(const void *definition) {
+  std::lock_guard lock(registry().mutex);
+  auto &kernels = registry().kernels;
+  auto found = std::find_if(kernels.begin(), kernels.end(), [&](const auto &kernel) {
+    return kernel.definition.get() == definition;
+  });
+  if (found != kernels.end())
+    std::rotate(kernels.begin(), found, found + 1);
+}
+
 static constexpr char definitionPrefix[] = "definition:";
 
 std::string nameOfDefinition(const void *definition) {

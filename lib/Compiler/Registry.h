@@ -30,6 +30,8 @@ std::vector<RegisteredKernel> registeredKernels();
 /// alive.
 void addDefinition(detail::Registration registration, std::shared_ptr<const void> definition);
 void removeDefinition(const void *definition);
+/// Makes a definition the first of its name, for functions that look kernels up by name alone.
+void preferDefinition(const void *definition);
 /// The path by which InspectOptions::library names a definition. No file has such a name.
 std::string nameOfDefinition(const void *definition);
 bool isDefinition(const std::string &path);

@@ -327,8 +327,11 @@ KernelSummary penstock::summarizeForCpu(ModuleOp module, const std::string &kern
     for (auto report : reports.getAsRange<DictionaryAttr>())
       summary.lines.push_back(tile::sourceLocationOf(report.getAs<LocationAttr>("location")));
   summary.form = "native";
+  // Instructions of tiles are named tdp...
+  bool usesTiles = llvm::any_of(
+      products, [](const std::string &line) { return line.find(" tdp") != std::string::npos; });
   summary.text = "`" + kernel + "` as native code: " + std::to_string(level->vectorBits) +
-                 "-bit vectors" + (level->tiles ? ", AMX" : "") + "\n";
+                 "-bit vectors" + (usesTiles ? ", AMX" : "") + "\n";
   Rows rows;
   rows.add("matmuls", products, 8);
   summary.text += rows.text;

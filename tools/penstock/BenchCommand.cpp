@@ -294,8 +294,11 @@ int bench(BenchSession &session, const cli::Command &command) {
   if (native)
     return benchNative(session, shape, flops);
   auto device = findGpu(session);
-  if (!device)
+  if (!device) {
+    for (Diagnostic &d : session.diagnostics)
+      d.helps.push_back("`--target native` times native code of this machine");
     return session.finish(1);
+  }
   AnyKernel kernel;
   MadeArguments made;
   if (int code = prepare(session, shape, kernel, made, flops))

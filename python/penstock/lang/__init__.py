@@ -36,6 +36,26 @@ from ._values import (
     Index, Operand, Scalar, Value, Var, abs, cast, ceil, ceil_div, cos, erf, exp, exp2, fast_divmod, floor, infinity, log,
     log2, max, min, round, rsqrt, select, sin, sqrt, tanh, where)
 
+#: What Triton has, and how it is written here.
+_OF_TRITON = {
+    "arange": "tiles have shapes: A.at(i) is the slice that starts at i, and pl.row, pl.col give indices of elements",
+    "program_id": "b.grid(..) states the grid and returns the position of the block", "num_programs": "sizes of b.grid(..)",
+    "cdiv": "pl.ceil_div", "load": "b.copy(A.at(i, j), tile), or A.load(i, j) for one element",
+    "store": "b.copy(tile, A.at(i, j)), or b.store(A.at(i, j), x) for one element", "dot": "b.gemm(a, b, acc)",
+    "sum": "b.reduce(pl.Sum, tile, 1, target)", "zeros": "b.local(T, ..) and b.fill(tile, 0)",
+    "full": "b.local(T, ..) and b.fill(tile, value)", "constexpr": "a keyword-only parameter with a default, or a field",
+    "range": "b.range(n) or b.pipelined(n, num_stages=3)", "static_range": "range(n) of Python", "trans": "pl.transposed(tile)",
+    "sigmoid": "1 / (1 + pl.exp(0 - x))", "float16": "pl.f16", "bfloat16": "pl.bf16", "float32": "pl.f32", "int32": "pl.i32",
+    "atomic_add": "b.atomic(pl.Add, A.at(i), x)", "debug_barrier": "b.sync()", "jit": "pl.kernel(\"x[N] -> y[N]\")",
+    "maximum": "pl.max", "minimum": "pl.min", "device_print": "b.print(text, values)",
+    "swizzle2d": "b.grid(m, n, swizzle=8)", "make_tensor_descriptor": "tensors are arguments: A.at(i, j) is a box"}
+
+
+def __getattr__(name: str) -> object:
+    known = _OF_TRITON.get(name)
+    raise AttributeError(f"penstock.lang has no `{name}`" + (f": write {known}" if known else ""))
+
+
 __all__ = [
     "Acquire", "Add", "Atomic", "AtomicMax", "AtomicMin", "Auto", "Barrier", "Barriers", "Block", "Cache", "Cluster",
     "Cta", "Element", "EvictFirst", "EvictLast", "EvictNormal", "Exchange", "Form", "In", "InOut", "Index", "Kernel",

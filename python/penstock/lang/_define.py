@@ -16,6 +16,7 @@ import importlib
 import inspect
 import itertools
 import json
+import numbers
 import threading
 import types
 import typing
@@ -28,7 +29,8 @@ from .._library import check, compile_options, take_text
 from . import _location, _native
 from ._block import Block, EndedBlock
 from ._elements import Element
-from ._recording import Recording, Reported, state
+from ._native import record
+from ._recording import PYTHON_KERNEL, Recording, Reported, state
 from ._scopes import report_left
 from ._space import Space
 from ._tiles import In, InOut, Out, Tensor
@@ -97,8 +99,11 @@ class _Definition:
             given = [
                 Computed(arguments[i], p.element) if p.access is None else p.access(arguments[i], p.element, p.rank)
                 for i, p in enumerate(kernel._parameters)]
-            kernel._call(block, given, self.values(texts))
+            result = kernel._call(block, given, self.values(texts))
             report_left(recording)
+            if result is not None:
+                record.error(PYTHON_KERNEL, f"the kernel returns a {type(result).__name__}".encode(),
+                             b"kernels return nothing: copy results to Out[..] tensors", kernel._at)
             return 0
         except Reported:
             return 1
@@ -197,9 +202,10 @@ def _parameters(function: Callable[..., Any], names: list[str], signature: str,
     described = _described(signature)
     where = _where(function)
     if len(described) != len(names):
-        raise refuse("PS1014", f"{where}the signature \"{signature}\" names {len(described)} arguments and the kernel takes "
-                               f"{len(names)}: {', '.join(names)}",
-                     "name every tensor and scalar that the kernel takes, in their order")
+        raise refuse("PS1014", f"{where}the signature \"{signature}\" names {len(described)} arguments and the kernel takes a "
+                               f"block and {len(names)}: {', '.join(names)}",
+                     "the first parameter is the block; then follow the tensors and scalars of the signature, in its order; "
+                     "compile-time parameters have defaults and stand behind `*`: `def k(b, x: In[f32], *, block: int = 64)`")
     found = []
     for name, argument in zip(names, described):
         called, rank = argument["name"], len(argument["sizes"])
@@ -217,8 +223,9 @@ def _parameters(function: Callable[..., Any], names: list[str], signature: str,
         if origin not in (In, Out, InOut, Scalar, Value) or not (chosen or isinstance(element, typing.TypeVar)):
             raise refuse("PS1014", f"{where}the annotation `{getattr(annotation, '__name__', annotation)}` of `{name}` is not "
                                    "one of a kernel's parameter",
-                         "use In[T], Out[T] or InOut[T] for tensors, Scalar[T] or Index for scalars; the signature states "
-                         "the rank. What is known at compile time is a keyword-only parameter or a field")
+                         "use In[f32], Out[f32] or InOut[f32] with an element type of penstock.lang for tensors, Scalar[f32] or "
+                         "Index for scalars; the signature states the rank. What is known at compile time is a keyword-only "
+                         "parameter or a field")
         tensor = issubclass(origin, Tensor)
         if tensor != argument["tensor"]:
             raise refuse("PS1014", f"{where}`{name}` is a {'tensor' if tensor else 'scalar'} of the kernel and a "
@@ -280,8 +287,12 @@ class Kernel(_kernels.Kernel):
 
     def _bind_types(self, function: Any) -> dict[Any, type[Element]]:
         variables = getattr(function, "__parameters__", ())
-        if len(variables) != len(self._type_arguments) and self._type_arguments:
-            raise refuse("PS1014", f"`{function.__name__}` has {len(variables)} type parameters", "give one element for each")
+        if self._type_arguments and not (len(variables) == len(self._type_arguments) and all(
+                isinstance(t, type) and issubclass(t, Element) for t in self._type_arguments)):
+            raise refuse("PS1014", f"`{function.__name__}` has {len(variables)} type parameters",
+                         "give one element for each, as in MatmulOf[pl.bf16]" if variables else
+                         "`kernel[..]` selects element types of a generic kernel; the kernel states its grid itself: call "
+                         "kernel(x, y)")
         return dict(zip(variables, self._type_arguments))
 
     @staticmethod
@@ -302,8 +313,10 @@ class Kernel(_kernels.Kernel):
                 raise refuse("PS1006", f"the kernel has no field `{name}`",
                              "it has: " + ", ".join(self._defaults) if self._defaults else "it has none")
             default = self._defaults[name]
-            if type(default) is float and type(value) is int:
+            if type(default) is float and isinstance(value, numbers.Real):
                 value = float(value)
+            elif type(default) is int and isinstance(value, numbers.Integral) and not isinstance(value, bool):
+                value = int(value)  # of numpy
             if type(default) in _TYPES and type(value) is not type(default):
                 raise refuse("PS1006", f"{value!r} is not a value of the field `{name}`",
                              f"it is {'an' if type(default) is int else 'a'} {type(default).__name__}")
@@ -316,11 +329,10 @@ class Kernel(_kernels.Kernel):
             return self._function(**values)
         return types.SimpleNamespace(**values)
 
-    def _call(self, block: Block, arguments: list[Any], values: dict[str, Any]) -> None:
+    def _call(self, block: Block, arguments: list[Any], values: dict[str, Any]) -> Any:
         if isinstance(self._function, type):
-            self._view(values)(block, *arguments)
-        else:
-            self._function(block, *arguments, **values)
+            return self._view(values)(block, *arguments)
+        return self._function(block, *arguments, **values)
 
     # ---- the library interface
 
@@ -382,12 +394,25 @@ class Kernel(_kernels.Kernel):
             return super()._report(kind, target, self._checked(fields), sizes, timings)
         raise AssertionError
 
+    def tune(self, target: str = "native", sizes: Mapping[str, float] | None = None) -> dict[str, Any]:
+        """Tunes the kernel's space for sizes; winners are stored in the cache. The entry "fields" of the
+        report has the fields of the fastest point: ``kernel(**report["fields"])``."""
+        report = super().tune(target, sizes)
+        texts = report["candidates"][report["best"]]["fields"] if report["best"] >= 0 else {}
+        report["fields"] = {name: _of_text(type(self._values[name]), text) for name, text in texts.items()}
+        return report
+
     # ---- calls
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """With tensors: compiles for their device, once, and runs. With fields alone: the kernel with
         other defaults, like ``with_fields``."""
         fields = {name: named.pop(name) for name in list(named) if name in self._values}
+        known = {p.name for p in self._parameters}
+        for name in named:
+            if name not in known:
+                raise refuse("PS1006", f"the kernel has no field or parameter `{name}`",
+                             f"fields: {', '.join(self._values) or 'none'}; parameters: {', '.join(p.name for p in self._parameters)}")
         if fields and not arguments and not named:
             return self.with_fields(**fields)
         compiled = self._for_call((*arguments, *named.values()), fields)
@@ -423,11 +448,8 @@ class Kernel(_kernels.Kernel):
 
     def _fastest(self, target: str, sizes: Mapping[str, float]) -> dict[str, Any]:
         """Fields of the fastest point for these sizes. What was measured once is in the cache."""
-        report = self.tune(target, sizes)
-        if report["best"] < 0:
-            return {}
-        texts: dict[str, str] = report["candidates"][report["best"]]["fields"]
-        return {name: _of_text(type(self._values[name]), text) for name, text in texts.items()}
+        fields: dict[str, Any] = self.tune(target, sizes)["fields"]
+        return fields
 
     def _changed_to(self, **changes: Any) -> "Kernel":
         """A copy with other arguments of the constructor."""

@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 from types import CodeType, FrameType
-from typing import Any, Callable, Sequence, TypeVar
+from typing import Any, Callable, Iterator, Sequence, TypeVar
 
 from . import _native
 
@@ -98,13 +98,15 @@ def split(location: int) -> tuple[int, int]:
 
 
 class _Source(ast.NodeVisitor):
-    """Names that calls are assigned to, by line and column, and jumps out of `with` blocks, by the
-    lines of their heads."""
+    """Names that calls are assigned to, by line and column; jumps out of `with` blocks, and the `for`
+    and `with` statements themselves, by the lines of their heads."""
 
     def __init__(self, tree: ast.AST):
         self.names: dict[tuple[int, int], str] = {}
         self.names_of_line: dict[int, list[str]] = {}
         self.jumps: dict[int, tuple[str, int]] = {}
+        self.scopes: dict[int, tuple[ast.For | ast.With, list[ast.AST]]] = {}  #: with the nodes around them
+        self.around: list[ast.AST] = []
         self.visit(tree)
 
     def _name(self, value: ast.AST, target: ast.AST) -> None:
@@ -134,12 +136,70 @@ class _Source(ast.NodeVisitor):
         self._name(node.value, node.target)
         self.generic_visit(node)
 
+    def generic_visit(self, node: ast.AST) -> None:
+        self.around.append(node)
+        super().generic_visit(node)
+        self.around.pop()
+
+    def visit_For(self, node: ast.For) -> None:
+        for line in range(node.lineno, (node.iter.end_lineno or node.lineno) + 1):
+            self.scopes[line] = node, list(self.around)
+        self.generic_visit(node)
+
     def visit_With(self, node: ast.With) -> None:
+        for line in range(node.lineno, max(item.context_expr.end_lineno or 0 for item in node.items) + 1):
+            self.scopes[line] = node, list(self.around)
         jump = next((found for child in node.body if (found := _jump_in(child, inside_loop=False))), None)
         if jump is not None:
             for line in range(node.lineno, max(item.context_expr.end_lineno or 0 for item in node.items) + 1):
                 self.jumps[line] = jump
         self.generic_visit(node)
+
+
+def _uses(node: ast.AST, name: str) -> Iterator[bool]:
+    """The uses of a name in the order in which they are evaluated: True for a read, False for an
+    assignment. Functions read what they mention where they are defined."""
+    if isinstance(node, ast.Name):
+        if node.id == name:
+            yield isinstance(node.ctx, ast.Load)
+        return
+    parts: list[Any] = list(ast.iter_child_nodes(node))
+    if isinstance(node, (ast.Assign, ast.NamedExpr, ast.AnnAssign)) and node.value is not None:
+        parts = [node.value, *(node.targets if isinstance(node, ast.Assign) else [node.target])]
+    elif isinstance(node, ast.AugAssign):
+        if isinstance(node.target, ast.Name) and node.target.id == name:
+            yield True
+        parts = [node.value, node.target]
+    elif isinstance(node, ast.For):
+        parts = [node.iter, node.target, *node.body, *node.orelse]
+    for part in parts:
+        yield from _uses(part, name)
+
+
+def is_carried(code: CodeType, line: int, name: str) -> bool | None:
+    """Whether the value that a name has at the end of the body of the `for` or `with` statement at a line
+    is read: by the next iteration, or after the statement. None: the source is not known."""
+    found = _source(code.co_filename).scopes.get(line)
+    if found is None:
+        return None
+    node, around = found
+    if isinstance(node, ast.For) and next((use for part in node.body for use in _uses(part, name)), False):
+        return True
+    # What is evaluated after the statement, up to the end of the function.
+    inner: ast.AST = node
+    for outer in reversed(around):
+        for field in ("body", "orelse", "finalbody"):
+            statements = getattr(outer, field, None)
+            if isinstance(statements, list) and inner in statements:
+                rest = statements[statements.index(inner) + 1:]
+                if isinstance(outer, (ast.For, ast.While)):  # and the next iteration
+                    rest = [*rest, *statements[:statements.index(inner)]]
+                for use in (use for part in rest for use in _uses(part, name)):
+                    return use
+        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return False
+        inner = outer
+    return False
 
 
 def _jump_in(node: ast.AST, inside_loop: bool) -> tuple[str, int] | None:

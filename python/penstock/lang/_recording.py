@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from types import FrameType
 from typing import Any, NoReturn
 
 from . import _location
@@ -25,7 +24,7 @@ class Recording:
         self.literals: dict[Any, int] = {}
         self.types = types  #: element types of a generic kernel, by TypeVar
         self.left: list[int] = []  #: locations of loops that break or return left
-        self.frames: list[FrameType] = []
+        self.unused: list[tuple[int, str, str]] = []  #: loops and scopes without a body
 
 
 class _State(threading.local):

@@ -14,25 +14,24 @@ from typing import Any, Callable, Iterator
 from . import _location, _native
 from ._elements import boolean, index_t
 from ._native import record
-from ._recording import REBOUND_NAME, Recording, current, fail, state
-from ._tiles import Tile
+from ._recording import PYTHON_KERNEL, REBOUND_NAME, Recording, current, fail, state
+from ._tiles import TensorSlice, Tile
 from ._values import Index, Computed, Value, as_scalar
 
 _LEFT_LOOP = 1001
+_PLAIN = (bool, int, float, str, type(None))
 
 
 class Watch:
-    """The values that names of the user's frame are bound to when a scope opens."""
+    """What the names of the user's frame are bound to when a scope opens."""
 
-    __slots__ = ("frame", "before", "newest", "location")
+    __slots__ = ("frame", "before", "location", "scopes")
 
-    def __init__(self, scopes: list[int], newest: int, location: int):
+    def __init__(self, scopes: list[int], location: int):
         self.frame: FrameType | None = _location.user_frame()
         self.location = location
-        self.newest = newest  # values with a larger reference were made inside of the scope
-        self.before = {
-            name: value for name, value in (self.frame.f_locals if self.frame else {}).items()
-            if isinstance(value, Value) and value.scope in scopes}
+        self.scopes = list(scopes)
+        self.before = dict(self.frame.f_locals) if self.frame else {}
 
     def check(self, what: str) -> None:
         frame, self.frame = self.frame, None
@@ -40,17 +39,28 @@ class Watch:
             return
         now = frame.f_locals
         for name, old in self.before.items():
-            new = now.get(name)
-            if new is old or not isinstance(new, Value):
+            new = now.get(name, old)
+            if new is old or (isinstance(old, _PLAIN) and isinstance(new, _PLAIN) and new == old):
                 continue
-            if isinstance(old, Tile) and new.ref > self.newest:
-                continue  # another tile that is allocated inside
-            kind = "tile" if isinstance(old, Tile) else "value of the kernel"
-            fail(f"`{name}` was a {kind} before this {what}, and is bound to another one in its body, which is recorded "
-                 "once",
-                 f"make it a variable of the kernel: `{name} = b.var(T, ..)` before, `{name}.set(..)` inside"
-                 if not isinstance(old, Tile) else f"copy the tile with b.copy(.., {name}), or use another name",
-                 REBOUND_NAME, self.location)
+            if isinstance(old, Value) and old.scope not in self.scopes:
+                continue  # of a scope that has ended
+            line, _ = _location.split(self.location)
+            carried = _location.is_carried(frame.f_code, line, name)
+            if carried is None:  # no source: only what is surely wrong
+                carried = isinstance(old, Value) and isinstance(new, Value) and not isinstance(old, Tile)
+            if not carried:
+                continue
+            if isinstance(old, Tile):
+                kind, help = "a tile", f"copy the tile with b.copy(.., {name}), or use another name"
+            elif isinstance(old, (TensorSlice, Value)) or isinstance(old, _PLAIN):
+                kind = ("a slice of a tensor" if isinstance(old, TensorSlice) else
+                        "a value of the kernel" if isinstance(old, Value) else f"{old!r}")
+                help = (f"make it a variable of the kernel: `{name} = b.var(T, ..)` before, `{name}.set(..)` inside; or "
+                        "compute it from the index of the loop")
+            else:
+                continue  # e.g. an object of the user, which keeps its own account
+            fail(f"`{name}` was {kind} before this {what}, and is bound to another value in its body, which is recorded once",
+                 help, REBOUND_NAME, self.location)
 
 
 class Loop:
@@ -73,7 +83,7 @@ class Loop:
             self._recording = current()
             index = ctypes.c_uint64()
             self._scope = record.open_loop(self._arguments, ctypes.byref(index), self._location)
-            self._watch = Watch(self._recording.scopes, index.value, self._location)
+            self._watch = Watch(self._recording.scopes, self._location)
             self._recording.scopes.append(self._scope)
             return Computed(index.value, index_t)
         self._watch.check("loop")
@@ -89,6 +99,9 @@ class Loop:
             recording.scopes.pop()
 
     def __del__(self) -> None:
+        if self._recording is None and state.recording is not None:
+            state.recording.unused.append((self._location, "loop", "for i in b.range(..):"))
+            return
         # A body that break, return or an exception left. Only the first two are errors of their own,
         # which is known when the kernel function returns.
         if self._scope and state.recording is self._recording and self._recording is not None:
@@ -97,7 +110,10 @@ class Loop:
 
 
 def report_left(recording: Recording) -> None:
-    """Reports loops that break or return left."""
+    """Reports loops that break or return left, and scopes without a body."""
+    for location, what, form in recording.unused:
+        record.error(PYTHON_KERNEL, f"this {what} has no body".encode(), f"write `{form}` and indent its body".encode(),
+                     location)
     for location in recording.left[:1]:
         record.error(
             _LEFT_LOOP, b"the body of this loop was left before its end, by break or return",
@@ -108,7 +124,8 @@ def report_left(recording: Recording) -> None:
 class Scope:
     """A scope for a `with` statement."""
 
-    __slots__ = ("_what", "_location", "_open", "_result", "_scope", "_watch")
+    _scope = 0
+
 
     def __init__(self, what: str, location: int, open: Callable[[], int], result: Callable[[], Any] | None = None):
         self._what, self._location, self._open, self._result = what, location, open, result
@@ -122,10 +139,17 @@ class Scope:
                  "let the body run to its end: `with b.when(..):` is recorded for both outcomes of its condition",
                  _LEFT_LOOP, self._location)
         self._scope = self._open()
-        # Values of the scope are made later; its own reference is the newest so far.
-        self._watch = Watch(recording.scopes, record.integer(index_t.code, 0, 0), self._location)
+        self._watch = Watch(recording.scopes, self._location)
         recording.scopes.append(self._scope)
         return self._result() if self._result else None
+
+    def __iter__(self) -> Any:
+        fail(f"this {self._what} is not iterated", "write `with b.parallel(n) as i:`; loops are b.range and b.pipelined",
+             at=self._location)
+
+    def __del__(self) -> None:
+        if not self._scope and state.recording is not None:
+            state.recording.unused.append((self._location, self._what, "with ..:"))
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:

@@ -82,7 +82,9 @@ slice_type = slice
 def tile(value: Any, what: str, location: int, *ranks: int) -> Tile[Any]:
     """An argument that must be a tile of one of some ranks."""
     if not isinstance(value, Tile):
-        fail(f"{what} is not a tile, but a {_kind(value)}", "allocate tiles with b.shared(..) and b.local(..)", at=location)
+        fail(f"{what} is not a tile, but {_kind(value)}",
+             "assign an expression to a tile with b.set(tile, expression)" if isinstance(value, Value) else
+             "allocate tiles with b.shared(..) and b.local(..)", at=location)
     if ranks and len(value.shape) not in ranks:
         fail(f"{what} has rank {len(value.shape)}", "its rank must be " + " or ".join(map(str, ranks)), at=location)
     return value
@@ -90,10 +92,10 @@ def tile(value: Any, what: str, location: int, *ranks: int) -> Tile[Any]:
 
 def _kind(value: Any) -> str:
     if isinstance(value, Value):
-        return f"{'expression' if value.elementwise else 'scalar'} of {value.element.__name__}"
+        return f"{'an expression' if value.elementwise else 'a scalar'} of {value.element.__name__}"
     if isinstance(value, (Tensor, TensorSlice)):
-        return "tensor" if isinstance(value, Tensor) else "slice of a tensor"
-    return f"{type(value).__name__} of Python"
+        return "a tensor" if isinstance(value, Tensor) else "a slice of a tensor"
+    return f"a {type(value).__name__} of Python"
 
 
 class TensorSlice(Generic[T]):

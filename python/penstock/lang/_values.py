@@ -7,6 +7,7 @@ conditions widen to integers, and integers to indices and to wider integers.
 from __future__ import annotations
 
 import math
+import numbers
 from typing import Any, Callable, Generic, TypeVar, Union
 
 from ._elements import Element, boolean, converts_unsigned, index_t, widens
@@ -25,7 +26,15 @@ infinity = math.inf
 
 _NO_BOOL = (
     "use `with b.when(condition):` for `if`, `pl.select(c, x, y)` or `pl.where(c, x, y)` for `x if c else y`, "
-    "`(a <= x) & (x < b)` for chained comparisons, `&`, `|` and `~` for `and`, `or` and `not`, `pl.min` and `pl.max`")
+    "`with b.loop_while(lambda: c):` for `while` on GPUs, `(a <= x) & (x < b)` for chained comparisons, `&`, `|` and `~` for `and`, `or` and `not`, `pl.min` and `pl.max`")
+
+
+#: Methods and attributes of other libraries, and what is meant.
+_METHODS = {
+    "to": "convert with pl.cast(T, x)", "astype": "convert with pl.cast(T, x)", "dtype": "its element type is `x.element`",
+    "T": "use pl.transposed(tile)", "trans": "use pl.transposed(tile)", "sum": "use b.reduce(pl.Sum, tile, 1, target)",
+    "max": "use b.reduce(pl.Max, tile, 1, target)", "min": "use b.reduce(pl.Min, tile, 1, target)",
+    "set": "a scalar is immutable: make it a variable with b.var(T, value)"}
 
 
 class Value(Generic[T]):
@@ -58,10 +67,18 @@ class Value(Generic[T]):
     __int__ = __index__
 
     def __float__(self) -> float:
-        fail("a value of the kernel is not a number of Python", "convert it with pl.cast(pl.f32, x)", VALUE_AS_BOOL)
+        fail("a value of the kernel is not a number of Python",
+             "use functions of penstock.lang, as pl.exp for math.exp, and convert with pl.cast(pl.f32, x)", VALUE_AS_BOOL)
 
     def __iter__(self) -> Any:
-        fail("a value of the kernel cannot be iterated", "loop with `for i in b.range(n):`")
+        fail("a value of the kernel cannot be iterated",
+             "loop with `for i in b.range(n):`; a grid of one dimension gives one index: `i = b.grid(n)`")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        fail(f"a {self.element.__name__} of the kernel has no `{name}`",
+             _METHODS.get(name, "operations are functions of penstock.lang, as pl.exp(x), and methods of the block"))
 
     def __add__(self, other: "Operand[T]") -> "Value[T]":
         return _binary(_ADD, self, other)
@@ -260,7 +277,7 @@ class Var(Value[T]):
 
 
 def is_number(value: object) -> bool:
-    return isinstance(value, (int, float))
+    return isinstance(value, (int, float)) or isinstance(value, numbers.Real)  # also those of numpy
 
 
 def describe(value: object) -> str:
@@ -283,13 +300,14 @@ def _literal(value: Any, element: type[Element], location: int) -> int:
     if element.kind == "float":
         ref: int = record.real(element.code, float(value), location)
         return ref
-    if isinstance(value, float) or element.kind == "packed":
+    if not isinstance(value, numbers.Integral) or element.kind == "packed":
         fail(f"{value!r} is a number where {_an(element)} is needed",
              "use an integer, or convert with pl.cast(T, x)" if isinstance(value, float) else
              "unpack the tile with b.unpack(packed, values)", at=location)
-    if not -2**63 <= value < 2**63:
+    number = int(value)
+    if not -2**63 <= number < 2**63:
         fail(f"{value} does not fit into 64 bits", at=location)
-    ref = record.integer(element.code, int(value), location)
+    ref = record.integer(element.code, number, location)
     return ref
 
 
@@ -302,6 +320,10 @@ def operand(value: Any, location: int) -> Value[Any]:
     """A value of the kernel as an operand."""
     if not isinstance(value, Value):
         fail(f"a {describe(value)} of Python is not a value of the kernel",
+             "operations such as b.copy and b.gemm return nothing: they write their target" if value is None else
+             "b.grid of several dimensions gives several indices: `i, j = b.grid(m, n)`" if isinstance(value, tuple) else
+             "read an element of a tensor with A.load(i), and copy a part to a tile with b.copy(A.at(i), tile)"
+             if type(value).__name__ in ("In", "Out", "InOut", "TensorSlice") else
              "operands are tiles, scalars, expressions and numbers", at=location)
     return value._operand(location)
 

@@ -215,6 +215,16 @@ class Python(unittest.TestCase):
             self.assertIn(f"memref<{size}xf32", kernel.program())
             self.assertIn("Again", str(kernel.check("sm_80", {"N": 100}, timings=1)))
 
+    def test_variants_are_checked_in_turn(self):
+        variants = [scale(block=64), scale(block=128)]
+        for kernel in (*variants, *variants, scale):
+            kernel.check("sm_80", {"N": 100, "s": 2}, timings=1)
+
+    def test_the_fields_of_the_fastest_point(self):
+        fields = Matmul.tune("sm_90a", {"M": 256, "N": 256, "K": 256})["fields"]
+        self.assertEqual(set(fields), {"block", "stages"})
+        self.assertEqual(Matmul(**fields).block, fields["block"])
+
     def test_classes_stay_usable(self):
         self.assertTrue(isinstance(MatmulOf._function, type))
         view = MatmulOf._function(block=128)

@@ -95,6 +95,7 @@ def reassigned_in_a_condition(b, A, n, s, C):
     x = n + 1
     with b.when(n > 0):  # error
         x = n + 2
+    b.require(x > 0, "positive")
 
 
 @misuse("PS1013", "`now` was a tile before this loop", "copy the tile")
@@ -114,6 +115,7 @@ def reassigned_in_a_statement(b, A, n, s, C):
         with b.statement("first"):  # error
             b.fill(t, 0)
             x = n + k
+        b.require(x > 0, "positive")
 
 
 # ---- leaving scopes
@@ -334,6 +336,84 @@ def read_of_a_result(b, A, n, s, C):
     b.copy(C.at(0, 0), t)  # error
 
 
+@misuse("PS1013", "`k0` was 0 before this loop", "compute it from the index of the loop")
+def number_that_is_advanced(b, A, n, s, C):
+    t = b.local(f32, 8, 8)
+    k0 = 0
+    for _ in b.range(n):  # error
+        b.copy(A.at(0, k0), t)
+        k0 += 8
+
+
+@misuse("PS1013", "`first` was True before this loop", "b.var")
+def flag_of_the_first_iteration(b, A, n, s, C):
+    t, v = b.local(f32, 8, 8), b.local(f32, 8)
+    first = True
+    for _ in b.range(n):  # error
+        b.reduce(pl.Sum, t, 1, v, accumulate=not first)
+        first = False
+
+
+@misuse("PS1013", "`total` was 0.0 before this loop", "b.var")
+def number_that_becomes_a_value(b, A, n, s, C):
+    total = 0.0
+    for i in b.range(n):  # error
+        total = total + A.load(i, 0)
+        b.store(C.at(i, 0), total)
+
+
+@misuse("PS1013", "`p` was a slice of a tensor before this loop", "b.var")
+def slice_that_is_advanced(b, A, n, s, C):
+    t = b.local(f32, 8, 8)
+    p = A.at(0, 0)
+    for k in b.range(n):  # error
+        b.copy(p, t)
+        p = A.at(0, 8)
+
+
+@misuse("PS1013", "`v` was 10.0 before this condition", "b.var")
+def number_that_a_condition_changes(b, A, n, s, C):
+    v = 10.0
+    with b.when(n > 1000):  # error
+        v = 20.0
+    b.store(C.at(0, 0), v)
+
+
+@misuse("PS1014", "this condition has no body", "with ..:")
+def condition_without_with(b, A, n, s, C):
+    b.when(n == 7)  # error
+    b.store(C.at(0, 0), 1)
+
+
+@misuse("PS1014", "this loop has no body", "for i in b.range")
+def loop_without_for(b, A, n, s, C):
+    b.range(n)  # error
+    b.store(C.at(0, 0), 1)
+
+
+@misuse("PS1014", "is not iterated", "with b.parallel(n) as i:")
+def parallel_as_a_loop(b, A, n, s, C):
+    for i in b.parallel(8):  # error
+        b.store(C.at(i, 0), 1)
+
+
+@misuse("PS1014", "of the kernel has no `to`", "pl.cast")
+def method_of_another_library(b, A, n, s, C):
+    b.local(f32, 8).to(f16)  # error
+
+
+@misuse("PS1014", "a NoneType of Python", "return nothing")
+def result_of_an_operation(b, A, n, s, C):
+    t = b.local(f32, 8)
+    b.set(t, b.fill(t, 0))  # error
+
+
+@misuse("PS1014", "a tuple of Python", "i, j = b.grid(m, n)")
+def tuple_of_indices(b, A, n, s, C):
+    i = b.grid(4, 4)
+    A.at(i, 0)  # error
+
+
 @misuse("PS1014", "is not a tile, but a tensor", "b.shared")
 def tensor_as_a_tile(b, A, n, s, C):
     b.fill(A, 0)  # error
@@ -472,7 +552,7 @@ class Definitions(Case):
         def k(b, A: In[f32], C: Out[f32]):
             pass
 
-        self.check_raises(lambda: pl.kernel("A[N]")(k), "PS1014", "names 1 arguments and the kernel takes 2", "every tensor")
+        self.check_raises(lambda: pl.kernel("A[N]")(k), "PS1014", "names 1 arguments and the kernel takes a block and 2", "behind `*`")
 
     def test_scalar_with_sizes(self):
         def k(b, A: Scalar[f32], C: Out[f32]):
@@ -507,6 +587,45 @@ class Definitions(Case):
 
     def test_field_of_another_type(self):
         self.check_raises(lambda: _scale.program(block="x"), "PS1006", "'x' is not a value of the field `block`", "int")
+
+    def test_names_that_are_bound_again_without_harm(self):
+        """Temporaries, counters of Python loops, and tiles of one iteration."""
+
+        @pl.kernel("A[N] -> C[N]")
+        def k(b: pl.Block, A: In[f32], C: Out[f32]):
+            v = A.load(0)
+            i = 3
+            t = b.local(f32, 8)
+            for n in b.range(A.size(0)):
+                v = A.load(n)
+                t = b.local(f32, 8)
+                for i in range(4):
+                    b.fill(t, v * i)
+                with b.when(n > 0):
+                    v = A.load(n - 1)
+                    b.store(C.at(n), v)
+            for n in b.range(A.size(0)):
+                v = A.load(n)
+
+        self.assertIn("scf.for", k.program())
+
+    def test_a_returned_value(self):
+        def k(b, A: InOut[f32]):
+            return b.local(f32, 8)
+
+        self.check_raises(pl.kernel("A[N]")(k).program, "PS1014", "the kernel returns a Tile", "Out[..]")
+
+    def test_names_of_triton(self):
+        with self.assertRaisesRegex(AttributeError, "write b.copy"):
+            pl.load
+        with self.assertRaisesRegex(AttributeError, "penstock.lang has no `nothing`"):
+            pl.nothing
+
+    def test_a_grid_in_brackets(self):
+        self.check_raises(lambda: _scale[(3,)], "PS1014", "has 0 type parameters", "call kernel(x, y)")
+
+    def test_unknown_keywords(self):
+        self.check_raises(lambda: _scale(1, num_warps=4), "PS1006", "no field or parameter `num_warps`", "fields: block; parameters: A")
 
     def test_generic_kernel_without_elements(self):
         self.check_raises(_generic().program, "PS1014", "has no element type", "")
