@@ -121,6 +121,7 @@ def libraries_of_torch():
 def test():
     use(python, tests / "test_numpy.py")
     use(python, tests / "test_lang.py")
+    use(python, tests / "test_seeds.py")
     use(python, tests / "lang" / "page.py", "c++", source / "include", work / "page", "--all")
     for target in ("native", "sm_90a:emulated", "sm_100a:emulated"):
         use(python, tests / "test_gallery.py", target)
