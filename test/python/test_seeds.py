@@ -11,6 +11,8 @@ import unittest
 
 import numpy as np
 
+import penstock.lang as pl
+
 SEEDS = pathlib.Path(os.environ.get("PENSTOCK_PYTHON_EXAMPLES") or
                      pathlib.Path(__file__).resolve().parents[2] / "examples/python") / "seeds"
 
@@ -63,6 +65,23 @@ class Matmuls(unittest.TestCase):
         self.multiply(kernel, "sm_100a:emulated", [(264, 328, 328), (136, 256, 64)], block_n=64)
         self.multiply(kernel, "sm_100a:emulated", [(136, 200, 200)], stages=2, swizzle_size=1)
         self.check(kernel, "sm_100a", (136, 200, 328))
+
+    def test_hopper_pipelining(self):
+        module = example("hopper_pipelining")
+        kernel = module.PipelinedMatmulOf[pl.f16]
+        self.multiply(kernel, "sm_90a:emulated", [(136, 200, 648), (1, 8, 8)])
+        self.multiply(kernel, "sm_90a:emulated", [(200, 72, 400)], M_tile=192, consumers=3, K_tile=32, try_tokens=True)
+        self.check(module.PipelinedMatmul, "sm_90a", (136, 200, 648))
+        self.check(module.PipelinedMatmul, "sm_90a", (136, 200, 328), num_stages=2, try_tokens=True)
+        # The article's fastest tile; it needs all of shared memory.
+        self.assertIn("wgmma", module.PipelinedMatmul.compile("sm_90a", M_tile=256, num_stages=4, consumers=4).ptx)
+
+    def test_hopper_stagger(self):
+        module = example("hopper_pipelining")
+        kernel = module.StaggeredMatmulOf[pl.f16]
+        self.multiply(kernel, "sm_90a:emulated", [(136, 200, 648), (1, 8, 8)])
+        self.multiply(kernel, "sm_90a:emulated", [(136, 200, 648)], k_stagger_mmas=2, consumers=1)
+        self.check(module.StaggeredMatmul, "sm_90a", (136, 200, 648))
 
 
 if __name__ == "__main__":
