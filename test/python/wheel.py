@@ -136,7 +136,7 @@ def test():
     # Functions of torch and JAX have no annotations everywhere.
     strict = [python, "-m", "mypy", "--strict", "--allow-untyped-calls", "--allow-untyped-decorators"]
     use(*strict, "-p", "penstock")
-    use(*strict, tests / "typed_program.py", *sorted((source / "examples/python").glob("*.py")))
+    use(*strict, tests / "typed_program.py", *sorted((source / "examples/python").rglob("*.py")))
 
 
 work.mkdir(parents=True, exist_ok=True)

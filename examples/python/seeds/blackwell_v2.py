@@ -42,7 +42,7 @@ class BlackwellMatmulV2:
 
         # Load the first stages - 1 tiles without waiting.
         for i in range(self.stages - 1):
-            offset_k = i * self.block_k
+            offset_k: pl.Operand[pl.index_t] = i * self.block_k
             with b.warp(0), b.when(offset_k < k_size):  # [3]
                 with b.elect_one():
                     b.mbarrier.arrive_expect(tma_barriers[i], s_a[i].bytes + s_b[i].bytes)

@@ -30,7 +30,7 @@ class Pipeline:
     def producer_advance(self) -> None:
         """Moves to the next slot, and to the other phase after the last one."""
         self.producer_stage.set((self.producer_stage + 1) % self.num_stages)
-        self.producer_phase.set(self.producer_phase ^ (self.producer_stage == 0))
+        self.producer_phase ^= self.producer_stage == 0
 
     def consumer_acquire(self) -> None:
         """Waits until the slot is full."""
@@ -43,7 +43,7 @@ class Pipeline:
     def consumer_advance(self) -> None:
         """Moves to the next slot, and to the other phase after the last one."""
         self.consumer_stage.set((self.consumer_stage + 1) % self.num_stages)
-        self.consumer_phase.set(self.consumer_phase ^ (self.consumer_stage == 0))
+        self.consumer_phase ^= self.consumer_stage == 0
 
 
 @pl.kernel("g_a[M,K], g_b[N,K] -> g_c[M,N]")  # [1]
@@ -61,7 +61,7 @@ class BlackwellMatmulV4:
              .over("swizzle_size", [1, 4, 8]))
 
     def compute_block_coord(self, b: pl.Block, linear_idx: pl.Index, num_m_blocks: pl.Index,
-                            num_n_blocks: pl.Index) -> tuple[pl.Var[i32], pl.Var[i32]]:
+                            num_n_blocks: pl.Index) -> tuple[pl.Index, pl.Index]:
         """The tile of a block: groups of `swizzle_size` columns of tiles, row by row."""
         swizzle_size = self.swizzle_size
         tiles_per_group = num_m_blocks * swizzle_size
@@ -80,7 +80,7 @@ class BlackwellMatmulV4:
             quotient, r = pl.fast_divmod(in_group_idx, last_group_width)
             m_block.set(pl.cast(i32, quotient))
             n_block.set(pl.cast(i32, first_n + r))
-        return m_block, n_block
+        return pl.cast(pl.index_t, m_block), pl.cast(pl.index_t, n_block)
 
     def __call__(self, b: pl.Block, g_a: In[f16], g_b: In[f16], g_c: Out[f16]) -> None:
         block_m = self.block_m
