@@ -6,6 +6,7 @@
 import importlib.util
 import os
 import pathlib
+import re
 import sys
 import unittest
 
@@ -18,10 +19,10 @@ SEEDS = pathlib.Path(os.environ.get("PENSTOCK_PYTHON_EXAMPLES") or
                      pathlib.Path(__file__).resolve().parents[2] / "examples/python") / "seeds"
 
 
-def example(name):
-    """A file of examples/python/seeds as a module."""
+def example(name, folder=SEEDS):
+    """A file of examples as a module."""
     if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, SEEDS / f"{name}.py")
+        spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
         sys.modules[name] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(sys.modules[name])
     return sys.modules[name]
@@ -83,6 +84,17 @@ class Matmuls(unittest.TestCase):
         self.multiply(kernel, "sm_90a:emulated", [(136, 200, 648), (1, 8, 8)])
         self.multiply(kernel, "sm_90a:emulated", [(136, 200, 648)], k_stagger_mmas=2, consumers=1)
         self.check(module.StaggeredMatmul, "sm_90a", (136, 200, 648))
+
+    def test_operations_of_engines(self):
+        """Copies, MMAs and operations of barriers are those of examples/python/blackwell_matmul.py, in the same order."""
+
+        def operations(kernel):
+            return re.findall(r"\bnv\.(?:tma|tcgen05|mbarrier)\.[a-z_.]+", kernel.program())
+
+        for version in ("V1", "V2", "V4"):
+            ours = getattr(example("blackwell_matmul", SEEDS.parent), f"Matmul{version}")
+            kernel = getattr(example(f"blackwell_{version.lower()}"), f"BlackwellMatmul{version}")
+            self.assertEqual(operations(kernel), operations(ours))
 
 
 TARGETS = ("native", "sm_90a:emulated", "sm_100a:emulated")

@@ -12,8 +12,8 @@ class Pipeline:
     def __init__(self, b: pl.Block, num_stages: int, producer_arrive_count: int = 1, consumer_arrive_count: int = 1):
         self.b = b
         self.num_stages: int = num_stages
-        self.empty_barriers = b.mbarrier.alloc(num_stages, consumer_arrive_count, name="empty_barriers")
-        self.full_barriers = b.mbarrier.alloc(num_stages, producer_arrive_count, name="full_barriers")
+        self.empty_barriers = b.mbarrier.alloc(num_stages, consumer_arrive_count)
+        self.full_barriers = b.mbarrier.alloc(num_stages, producer_arrive_count)
         self.producer_stage = b.var(i32, 0)
         self.consumer_stage = b.var(i32, 0)
         self.producer_phase = b.var(u32, pl.producer_phase)

@@ -47,8 +47,8 @@ class PipelineTmaAsync:
         self.b = b
         self.num_stages = num_stages
         self.tx_count = tx_count
-        self.sync_object_full = b.mbarrier.alloc(num_stages, producer_arrive_cnt, name="full")
-        self.sync_object_empty = b.mbarrier.alloc(num_stages, consumer_arrive_cnt, name="empty")
+        self.sync_object_full = b.mbarrier.alloc(num_stages, producer_arrive_cnt)
+        self.sync_object_empty = b.mbarrier.alloc(num_stages, consumer_arrive_cnt)
 
     def make_producer_state(self) -> PipelineState:
         """Out of phase with the barriers: the first waits for empty slots return immediately."""
@@ -174,7 +174,7 @@ class StaggeredMatmulOf(Generic[T]):
         m, n = b.grid(pl.ceil_div(M, self.M_tile), pl.ceil_div(B.size(0), self.N_tile))
         kiters = pl.ceil_div(K, self.K_tile)
         k_stagger_mmas = self.k_stagger_mmas
-        b.require(kiters >= k_stagger_mmas, "K has a tile for each MMA that stays in flight")
+        b.require(kiters >= k_stagger_mmas, "K has a tile for each MMA that stays in flight")  # [6]
         b.threads(128 + 128 * self.consumers)
 
         sA = b.shared(A.element, self.num_stages, self.M_tile, self.K_tile)
@@ -203,7 +203,7 @@ class StaggeredMatmulOf(Generic[T]):
             consumer_state = tma_load_pipeline.make_consumer_state()
             stagger_consumer_state = consumer_state.clone()
 
-            for first in range(k_stagger_mmas):
+            for first in range(k_stagger_mmas):  # [7]
                 tma_load_pipeline.consumer_wait(consumer_state)
                 gemm(b, acc, sA, sB, consumer_state.index, wg_wait=k_stagger_mmas, zero_init=first == 0)
                 consumer_state.advance()
