@@ -183,8 +183,10 @@ def is_carried(code: CodeType, line: int, name: str) -> bool | None:
     if found is None:
         return None
     node, around = found
-    if isinstance(node, ast.For) and next((use for part in node.body for use in _uses(part, name)), False):
-        return True
+    if isinstance(node, ast.For):
+        iteration = [node.target, *node.body]
+        if next((use for part in iteration for use in _uses(part, name)), False):
+            return True
     # What is evaluated after the statement, up to the end of the function.
     inner: ast.AST = node
     for outer in reversed(around):

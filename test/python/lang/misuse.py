@@ -604,8 +604,11 @@ class Definitions(Case):
                 with b.when(n > 0):
                     v = A.load(n - 1)
                     b.store(C.at(n), v)
-            for n in b.range(A.size(0)):
-                v = A.load(n)
+            k0 = 3
+            b.fill(t, k0)
+            for k0 in b.range(A.size(0)):
+                b.store(C.at(k0), A.load(k0))
+                v = A.load(k0)
 
         self.assertIn("scf.for", k.program())
 
