@@ -605,7 +605,7 @@ class Definitions(Case):
                     v = A.load(n - 1)
                     b.store(C.at(n), v)
             k0 = 3
-            b.fill(t, k0)
+            b.fill(b.local(f32, 8), k0)
             for k0 in b.range(A.size(0)):
                 b.store(C.at(k0), A.load(k0))
                 v = A.load(k0)
