@@ -137,6 +137,12 @@ class Reports(unittest.TestCase):
         timed = [(c["fields"]["block"], c["fields"]["stages"]) for c in report["candidates"] if c.get("seconds")]
         self.assertEqual(sorted(timed), [("128", "2"), ("64", "2"), ("64", "3")])
 
+    def test_spaces_can_be_shared(self):
+        shared = pl.Space(block=[64, 128])
+        narrow = shared.where(lambda k: k.block == 64).over("stages", [2, 3]).classes("N")
+        self.assertEqual((len(shared.axes), shared.conditions, shared.class_text), (1, [], ""))
+        self.assertEqual((len(narrow.axes), len(narrow.conditions), narrow.class_text), (2, 1, "N"))
+
     def test_an_error_in_a_condition_is_raised(self):
         kernel = pl.kernel("A[N]", space=pl.Space(block=[64, 128]).where(lambda k: k.missing))(_body)
         with self.assertRaises(AttributeError):
