@@ -65,7 +65,8 @@ PENSTOCK_EQUIVALENT(GroupedMatmul,
                     {"b.when(mine >= tiles", "the tile after the last group has no rows"},
                     {"b.when(group >= 0", "blocks without a group store nothing"});
 PENSTOCK_SHAPES(Convolution, Shape{{"T", 9}},
-                Shape{{"B", 2}, {"H", 3}, {"W", 5}, {"C", 7}, {"O", 136}, {"T", 9}});
+                Shape{{"B", 2}, {"H", 3}, {"W", 5}, {"C", 7}, {"O", 136}, {"T", 9}},
+                Shape{{"B", 1}, {"H", 3}, {"W", 33}, {"C", 7}, {"O", 136}, {"T", 9}});
 PENSTOCK_EQUIVALENT(Convolution, EXAMPLES_CONVOLUTION);
 PENSTOCK_SHAPES(Gather, Shape{}, Shape{{"V", 3}, {"D", 1}, {"M", 5}});
 PENSTOCK_SHAPES(FlashAttention, Shape{}, Shape{{"H", 1}, {"M", 5}, {"D", 64}, {"N", 1}});
