@@ -210,7 +210,7 @@ class Reference:
         return sorted(members, key=lambda m: int(m.find("location").get("line")))
 
     def example_prefix(self, compound):
-        """`Block::` for members; `tma.` for those of `b.tma`."""
+        """Prefix of a member in an example: `Block::`, or `tma.` for `b.tma`."""
         name = self.name_of(compound)
         return f"{self.calls[name]}." if name in self.calls else re.sub(r"<.*", "", name).strip() + "::"
 

@@ -136,8 +136,8 @@ PENSTOCK_C_EXPORT penstock_ref penstock_record_convert(penstock_ref value, int32
                                                        int32_t is_unsigned, penstock_at at);
 PENSTOCK_C_EXPORT penstock_ref penstock_record_bind(penstock_ref value, const char *name,
                                                     penstock_at at);
-/// Elements of a tile in an expression. \p dim: the target's dimension along which a tile of rank
-/// one runs; -1: dimensions of the tile are those of the target.
+/// Elements of a tile in an expression. \p dim: the dimension of the target along which a tile of
+/// rank one runs; -1: the tile has the dimensions of the target.
 PENSTOCK_C_EXPORT penstock_ref penstock_record_elements(penstock_ref tile, int32_t dim,
                                                         penstock_at at);
 PENSTOCK_C_EXPORT penstock_ref penstock_record_element_index(int32_t dim, penstock_at at);

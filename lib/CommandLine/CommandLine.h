@@ -101,7 +101,7 @@ public:
 
   const std::string &name() const { return commandName; }
   const std::string &summary() const { return commandSummary; }
-  /// Options of this command, then those of all commands.
+  /// Options of this command, then global options.
   std::vector<OptionSpec> options() const;
   const std::vector<OptionSpec> &positionals() const { return argumentSpecs; }
 

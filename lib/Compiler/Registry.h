@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-/// A registered kernel, and what it belongs to.
+/// A registered kernel and its owner.
 struct RegisteredKernel : detail::Registration {
   /// Library of a kernel that was defined at run time; null: a shared library.
   std::shared_ptr<const void> definition;
@@ -23,7 +23,7 @@ struct RegisteredKernel : detail::Registration {
 };
 
 /// All registered kernels: definitions, the latest first, so that a cell of a notebook can be run
-/// again; then those of shared libraries, in order of registration.
+/// again; then kernels of shared libraries, in order of registration.
 std::vector<RegisteredKernel> registeredKernels();
 
 /// Registers a kernel that is defined at run time. Copies of the registration keep \p definition

@@ -166,14 +166,14 @@ public:
         while (left-- && !turns->grid.ended && turns->run())
           worked = true;
         if (turns->grid.abort)
-          return abort();
+          return stopAll();
         if (turns->grid.ended)
           for (Turns &other : all)
             other.wake();
       }
       onlyOthers = starving && worked;
       if (stands())
-        return abort();
+        return stopAll();
     }
   }
 
@@ -239,7 +239,7 @@ private:
     return grid.options.timing == Timing::Eager && grid.previous && !grid.previous->ended;
   }
 
-  void abort() {
+  void stopAll() {
     std::vector<Cluster *> clusters;
     for (Turns &turns : all) {
       turns.grid.abort = true;

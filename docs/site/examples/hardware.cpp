@@ -23,7 +23,7 @@ auto ring = [](Block &b, In<f16, 2> A, Out<f16, 2> C) {
   });
   b.mbarrier.wait(full[0], mbarrier::consumer_phase);
   b.mbarrier.arrive(empty[0]); // the slot has been read
-  b.fence.proxy_async();       // before an engine reads what threads wrote
+  b.fence.proxy_async();       // makes the writes of threads visible to engines
   b.sync();
   b.warp(0, [&] {
     b.elect_one([&] {

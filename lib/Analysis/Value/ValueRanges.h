@@ -31,8 +31,8 @@ public:
   explicit ValueRanges(mlir::Operation *op);
   ~ValueRanges();
 
-  /// Returns whether a cast, sum, difference or product gives what it would give in unbounded
-  /// signed integers.
+  /// Returns whether a cast, sum, difference or product never overflows: its result equals the
+  /// result in unbounded signed integers.
   bool isExact(mlir::Operation *op);
 
 private:

@@ -230,8 +230,8 @@ def NV_ClcRequestOp : NV_BarrierOp<"clc.request", "OneThread"> {
   let hasAccesses = 1;
   let summary = "requests a pending block (cluster launch control)";
   let description = [{
-    Issued by one thread. The 16-byte answer arrives in the tile and on the barrier; with the mask
-    `multicast`, in those of all blocks of the cluster. Clusters claim whole clusters. After an
+    Issued by one thread. The 16-byte answer arrives in the tile and on the barrier; the mask
+    `multicast` sends it to every block of the cluster. A cluster claims a whole cluster. After an
     answer without a block, further requests are not allowed.
 
     ```mlir
