@@ -78,7 +78,12 @@ def at() -> int:
 def user_frame() -> FrameType | None:
     """The frame of the user's call."""
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and not (_tables.get(frame.f_code) or _table(frame.f_code)):
+    while frame is not None:
+        table = _tables.get(frame.f_code)
+        if table is None:
+            table = _table(frame.f_code)
+        if table:
+            break
         frame = frame.f_back
     return frame
 
@@ -237,15 +242,8 @@ def _source(file: str) -> _Source:
 
 def _here() -> tuple[FrameType, int, int] | None:
     """Frame, line and column of the user's call."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None:
-        table = _tables.get(frame.f_code)
-        if table is None:
-            table = _table(frame.f_code)
-        if table:
-            return frame, *split(table[frame.f_lasti >> 1])
-        frame = frame.f_back
-    return None
+    frame = user_frame()
+    return None if frame is None else (frame, *split(_tables[frame.f_code][frame.f_lasti >> 1]))
 
 
 class _Ordinals(threading.local):
