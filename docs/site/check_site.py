@@ -31,8 +31,8 @@ def found(entries, query):
     return sorted(scores, key=scores.get, reverse=True)
 
 
-def check(site):
-    """Prints problems; returns how many there are."""
+def check(site, python_anchors):
+    """Prints problems; returns how many there are. The reference of Python must have the anchors, which may be prefixes."""
     problems = []
     size = sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(site) for name in names)
     if size > LIMIT:
@@ -50,5 +50,8 @@ def check(site):
     for part in ("md-footer__link--prev", "md-footer__link--next", "md-logo", "Penstock 0."):
         if part not in page:
             problems.append(f"a tutorial has no {part}")
+    with open(os.path.join(site, "reference/python-lang/index.html"), encoding="utf-8") as file:
+        page = file.read()
+    problems += [f"the reference of Python has no {anchor}" for anchor in python_anchors if f'id="{anchor}' not in page]
     print("\n".join([*problems, f"{size / 1e6:.1f} MB, {len(QUERIES)} queries, {len(problems)} problems"]))
     return len(problems)

@@ -17,7 +17,7 @@ def source_of(page):
     if folder in ("cpp", "diagnostics") or folder.startswith("source"):
         return None
     if page in ("reference/tile.md", "reference/nv.md", "reference/passes.md", "reference/status.md",
-                "reference/diagnostics.md", "reference/ptx-instructions.md"):
+                "reference/diagnostics.md", "reference/ptx-instructions.md", "reference/python-lang.md"):
         return None
     return "docs/" + page
 

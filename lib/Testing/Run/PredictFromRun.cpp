@@ -226,7 +226,9 @@ PredictedRun penstock::predict_from_run(const std::string &kernel, const std::st
     how.machine->time = factor;
   }
   timing::Prediction p = timing::predict(timing::blockKernel(block), *chip, how);
-  double spread = std::exp(std::hypot(std::log(p.spread), ninetyPercent * ptxError));
+  // Independent errors. std::hypot would need glibc 2.35.
+  double modelError = std::log(p.spread), runError = ninetyPercent * ptxError;
+  double spread = std::exp(std::sqrt(modelError * modelError + runError * runError));
   double rate = block.bytes / p.seconds * 1e-9;
 
   PredictedRun run;

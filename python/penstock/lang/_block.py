@@ -52,10 +52,9 @@ Sum, Prod, Max, Min = Reduction
 Add, AtomicMax, AtomicMin, Exchange = Atomic
 #: `b.atomic(pl.Max, ..)` is understood, too.
 _ATOMIC_OF = {Sum: int(Add), Max: int(AtomicMax), Min: int(AtomicMin)}
-#: Largest ``num_stages``, up to 8, whose tiles fit in the memory of the target.
 Auto = -2**31
+"""Largest ``num_stages``, up to 8, whose tiles fit in the memory of the target."""
 _NO_SWIZZLE = -2**63
-
 
 
 def _no_box(source: Tile[Any]) -> _native.Box:

@@ -44,19 +44,19 @@ _definitions: dict[int, "_Definition"] = {}
 _numbers = itertools.count(1)
 
 
-@_native.RECORD  # type: ignore[untyped-decorator]
 def _record(number: int, values: Any, recording: int, arguments: Any) -> int:
     return _definitions[number].record(values, arguments)
 
 
-@_native.ADMITS  # type: ignore[untyped-decorator]
 def _admits(number: int, values: Any) -> int:
     return _definitions[number].admits(values)
 
 
-@_native.RELEASE  # type: ignore[untyped-decorator]
 def _release(number: int) -> None:
     _definitions.pop(number, None)
+
+
+_RECORD, _ADMITS, _RELEASE = _native.RECORD(_record), _native.ADMITS(_admits), _native.RELEASE(_release)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,7 +145,7 @@ class _Definition:
         definition = _native.Definition(
             ctypes.sizeof(_native.Definition), kernel.name.encode(), kernel.signature.encode(), kernel._flops.encode(),
             kernel._at, arguments, len(arguments), fields, len(fields), axes, len(axes), space.class_text.encode(),
-            _record, _admits if space.conditions else _native.ADMITS(), self.number, _release)
+            _RECORD, _ADMITS if space.conditions else _native.ADMITS(), self.number, _RELEASE)
         handle = c_void_p()
         _definitions[self.number] = self
         try:
@@ -233,7 +233,7 @@ def _parameters(function: Callable[..., Any], names: list[str], signature: str,
                          "name one size for each dimension of a tensor, as in \"A[M,K]\"; a scalar is a bare name")
         if tensor and rank > 5:
             raise refuse("PS1014", f"{where}`{name}` has rank {rank}", "tensors have one to five dimensions")
-        found.append(_Parameter(name, element, origin if tensor else None, tuple(argument["sizes"])))
+        found.append(_Parameter(name, typing.cast("type[Element]", element), origin if tensor else None, tuple(argument["sizes"])))
     return found
 
 

@@ -30,26 +30,38 @@ class _Packed(Element):
 
 
 class f16(_Float):
+    """IEEE half precision."""
+
     code, bytes = 0, 2
 
 
 class bf16(_Float):
+    """bfloat16: the range of f32 with 8 bits of precision."""
+
     code, bytes = 1, 2
 
 
 class f32(_Float):
+    """IEEE single precision."""
+
     code, bytes = 2, 4
 
 
 class f64(_Float):
+    """IEEE double precision."""
+
     code, bytes = 3, 8
 
 
 class f8e4m3(_Float):
+    """8-bit floating point with 4 bits of exponent, without infinities."""
+
     code, bytes = 4, 1
 
 
 class f8e5m2(_Float):
+    """8-bit floating point with 5 bits of exponent."""
+
     code, bytes = 5, 1
 
 
@@ -60,22 +72,32 @@ class boolean(Element):
 
 
 class i8(_Int):
+    """Signed 8-bit integer."""
+
     code, bytes = 7, 1
 
 
 class i16(_Int):
+    """Signed 16-bit integer."""
+
     code, bytes = 8, 2
 
 
 class i32(_Int):
+    """Signed 32-bit integer."""
+
     code, bytes = 9, 4
 
 
 class u32(_Int):
+    """Unsigned 32-bit integer."""
+
     code, bytes, unsigned = 9, 4, True
 
 
 class i64(_Int):
+    """Signed 64-bit integer."""
+
     code, bytes = 10, 8
 
 

@@ -42,9 +42,10 @@ Acquire, Relaxed, Release = Semantics
 NoHint, EvictFirst, EvictNormal, EvictLast = Cache
 Cta, Cluster = ThreadScope
 
-#: Initial phases of waits. The producer's first wait for an empty slot returns immediately; the
-#: consumer's first wait blocks until the slot is full.
-producer_phase, consumer_phase = 1, 0
+producer_phase = 1
+"""Initial phase of a producer's waits for empty slots: the first wait returns immediately."""
+consumer_phase = 0
+"""Initial phase of a consumer's waits for full slots: the first wait blocks."""
 
 
 class Barrier:

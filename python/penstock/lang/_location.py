@@ -23,8 +23,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 _FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _LINE, _FILE = 20, 48  # positions in a location of record_c.h
 
+#: Functions of the package that compute a value, and do nothing else.
+_COMPUTING = frozenset("abs cast ceil ceil_div cos erf exp exp2 floor log log2 max min round rsqrt select sin sqrt tanh where".split())
+
 #: By code object: locations by instruction; empty for code that is not the user's.
 _tables: dict[CodeType, Sequence[int]] = {}
+#: By the numbers of their locations.
+_files: dict[int, str] = {}
 
 
 def helper(function: F) -> F:
@@ -49,6 +54,7 @@ def _announce(file: str) -> int:
     if not os.path.exists(file):
         _native.add_source(file.encode(), "".join(linecache.getlines(file)).encode())
     number: int = _native.source_file(file.encode())
+    _files[number] = file
     return number
 
 
@@ -103,12 +109,13 @@ def split(location: int) -> tuple[int, int]:
 
 
 class _Source(ast.NodeVisitor):
-    """Names that calls are assigned to, by line and column; jumps out of `with` blocks, and the `for`
-    and `with` statements themselves, by the lines of their heads."""
+    """Names that calls are assigned to, and statements that are expressions, by line and column; jumps
+    out of `with` blocks, and the `for` and `with` statements themselves, by the lines of their heads."""
 
     def __init__(self, tree: ast.AST):
         self.names: dict[tuple[int, int], str] = {}
         self.names_of_line: dict[int, list[str]] = {}
+        self.statements: set[tuple[int, int]] = set()
         self.jumps: dict[int, tuple[str, int]] = {}
         self.scopes: dict[int, tuple[ast.For | ast.With, list[ast.AST]]] = {}  #: with the nodes around them
         self.around: list[ast.AST] = []
@@ -135,6 +142,13 @@ class _Source(ast.NodeVisitor):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
             self._name(node.value, node.target)
+        self.generic_visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        # Calls of helpers have the location of the statement, too.
+        called = getattr(node.value, "func", None)
+        if called is None or getattr(called, "attr", getattr(called, "id", "")) in _COMPUTING:
+            self.statements.add((node.lineno, node.col_offset + 1))
         self.generic_visit(node)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
@@ -275,6 +289,12 @@ def assigned_name() -> str:
     names = source.names_of_line.get(line, [])
     number = _ordinals.next(frame, line)
     return names[number] if number < len(names) else ""
+
+
+def is_statement(location: int) -> bool:
+    """Whether the expression at a location is a statement, whose value is dropped. Python 3.10 has no columns
+    and finds none."""
+    return split(location) in _source(_files[location >> _FILE]).statements
 
 
 def jump_out() -> tuple[str, int] | None:

@@ -25,6 +25,7 @@ class Recording:
         self.types = types  #: element types of a generic kernel, by TypeVar
         self.left: list[int] = []  #: locations of loops that break or return left
         self.unused: list[tuple[int, str, str]] = []  #: loops and scopes without a body
+        self.expressions: list[int] = []  #: locations of operators and functions of values
 
 
 class _State(threading.local):

@@ -110,7 +110,12 @@ class Loop:
 
 
 def report_left(recording: Recording) -> None:
-    """Reports loops that break or return left, and scopes without a body."""
+    """Reports loops that break or return left, scopes without a body, and expressions without a use."""
+    dropped = next(filter(_location.is_statement, recording.expressions), 0)
+    if dropped:
+        record.error(PYTHON_KERNEL, b"the value of this expression is not used",
+                     b"operators and functions compute values: write them to a tile with `b.set(tile, value)`, or to a "
+                     b"variable with `x.set(value)`", dropped)
     for location, what, form in recording.unused:
         record.error(PYTHON_KERNEL, f"this {what} has no body".encode(), f"write `{form}` and indent its body".encode(),
                      location)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any, Callable, Generic, TypeVar, Union
+from typing import Any, Generic, TypeVar, Union
 
 from ._elements import Element, boolean, converts_unsigned, index_t, widens
 from ._location import at
@@ -23,6 +23,7 @@ To = TypeVar("To", bound=Element)
  _NOT, _ABS, _EXP, _EXP2, _LOG, _LOG2, _SQRT, _RSQRT, _TANH, _ERF, _SIN, _COS, _FLOOR, _CEIL, _ROUND) = range(35)
 
 infinity = math.inf
+"""Positive infinity; `-pl.infinity` is the start of a maximum."""
 
 _NO_BOOL = (
     "use `with b.when(condition):` for `if`, `pl.select(c, x, y)` or `pl.where(c, x, y)` for `x if c else y`, "
@@ -171,7 +172,7 @@ class Value(Generic[T]):
         value = self._operand(location)
         if value.element.kind not in ("float", "int"):
             fail(f"`-` of {value.element.__name__}", "it is for numbers", at=location)
-        return Computed(record.unary(_NEG, value.ref, location), value.element, value.elementwise)
+        return Computed(record.unary(_NEG, value.ref, location), value.element, value.elementwise, location)
 
     def __pos__(self) -> "Value[T]":
         return self
@@ -182,7 +183,7 @@ class Value(Generic[T]):
         if value.element is not boolean:
             fail(f"`~` of {value.element.__name__}", "it is `not` for conditions; for integers, use `x ^ -1`",
                  at=location)
-        return Computed(record.unary(_NOT, value.ref, location), value.element, value.elementwise)
+        return Computed(record.unary(_NOT, value.ref, location), value.element, value.elementwise, location)
 
     def __pow__(self, other: object) -> "Value[T]":
         fail("kernels have no `**`", "use `x * x`, or `pl.exp2(y * pl.log2(x))`")
@@ -200,9 +201,10 @@ class Value(Generic[T]):
     __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = __imod__ = __iand__ = __ior__ = __ixor__ = _immutable
 
 
-#: A kernel value of an element type, or a number.
 Operand = Union[Value[T], float]
+"""A value of the kernel of an element type, or a number of Python."""
 Index = Value[index_t]
+"""Annotation of an index argument, and the type of sizes, positions and offsets."""
 
 
 class Computed(Value[T]):
@@ -210,13 +212,17 @@ class Computed(Value[T]):
 
     __slots__ = ()
 
-    def __init__(self, ref: int, element: type[T], elementwise: bool = False):
+    def __init__(self, ref: int, element: type[T], elementwise: bool = False, location: int = 0):
+        """`location`: of a call or operator that does nothing else."""
         if not ref:
             stray()
         self.ref = ref
         self.element = element
         self.elementwise = elementwise
-        self.scope = current().scopes[-1]
+        recording = current()
+        self.scope = recording.scopes[-1]
+        if location:
+            recording.expressions.append(location)
 
 
 class Scalar(Value[T]):
@@ -391,7 +397,7 @@ def _binary(op: int, a: Any, b: Any, kind: str = "") -> Value[Any]:
         fail(f"`{'/' if kind == 'float' else '//'}` of {element.__name__}",
              "integers are divided by `//`, which truncates as C does" if kind == "float" else "use `/`", at=location)
     _check_operator(op, element, elementwise, location)
-    return Computed(record.binary(op, element.unsigned, x.ref, y.ref, location), element, elementwise)
+    return Computed(record.binary(op, element.unsigned, x.ref, y.ref, location), element, elementwise, location)
 
 
 def _compare(op: int, a: Any, b: Any) -> Value[boolean]:
@@ -399,7 +405,7 @@ def _compare(op: int, a: Any, b: Any) -> Value[boolean]:
     x, y = _common(a, b, location)
     elementwise = x.elementwise or y.elementwise
     _check_operator(op, x.element, elementwise, location)
-    return Computed(record.binary(op, x.element.unsigned, x.ref, y.ref, location), boolean, elementwise)
+    return Computed(record.binary(op, x.element.unsigned, x.ref, y.ref, location), boolean, elementwise, location)
 
 
 def _check_operator(op: int, element: type[Element], elementwise: bool, location: int) -> None:
@@ -416,41 +422,84 @@ def _check_operator(op: int, element: type[Element], elementwise: bool, location
              "multiply or divide by a power of two", at=location)
 
 
-def _function(op: int) -> Callable[[Any], Any]:
-    def apply(x: Value[T]) -> Value[T]:
-        location = at()
-        value = operand(x, location)
-        if not value.elementwise:
-            fail(f"`pl.{apply.__name__}` of a scalar", "it is for elements of tiles; keep the scalar in a tile",
-                 at=location)
-        if value.element.kind not in ("float", "int"):
-            fail(f"`pl.{apply.__name__}` of {value.element.__name__}", "it is for numbers", at=location)
-        return Computed(record.unary(op, value.ref, location), value.element, True)
-
-    return apply
+def _of_elements(name: str, op: int, x: Value[T]) -> Value[T]:
+    location = at()
+    value = operand(x, location)
+    if not value.elementwise:
+        fail(f"`pl.{name}` of a scalar", "it is for elements of tiles; keep the scalar in a tile", at=location)
+    if value.element.kind not in ("float", "int"):
+        fail(f"`pl.{name}` of {value.element.__name__}", "it is for numbers", at=location)
+    return Computed(record.unary(op, value.ref, location), value.element, True, location)
 
 
-def _named(name: str, op: int, text: str) -> Callable[[Value[T]], Value[T]]:
-    function = _function(op)
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = text
-    return function
+def abs(x: Value[T]) -> Value[T]:
+    """Magnitude of each element."""
+    return _of_elements("abs", _ABS, x)
 
 
-abs = _named("abs", _ABS, "Magnitude of each element.")
-exp = _named("exp", _EXP, "e to the power of each element.")
-exp2 = _named("exp2", _EXP2, "2 to the power of each element.")
-log = _named("log", _LOG, "Natural logarithm of each element.")
-log2 = _named("log2", _LOG2, "Binary logarithm of each element.")
-sqrt = _named("sqrt", _SQRT, "Square root of each element.")
-rsqrt = _named("rsqrt", _RSQRT, "Reciprocal square root of each element.")
-tanh = _named("tanh", _TANH, "Hyperbolic tangent of each element.")
-erf = _named("erf", _ERF, "Error function of each element.")
-sin = _named("sin", _SIN, "Sine of each element.")
-cos = _named("cos", _COS, "Cosine of each element.")
-floor = _named("floor", _FLOOR, "Largest integer that is not above each element.")
-ceil = _named("ceil", _CEIL, "Smallest integer that is not below each element.")
-round = _named("round", _ROUND, "Nearest integer of each element; ties go to even ones.")
+def exp(x: Value[T]) -> Value[T]:
+    """e to the power of each element."""
+    return _of_elements("exp", _EXP, x)
+
+
+def exp2(x: Value[T]) -> Value[T]:
+    """2 to the power of each element."""
+    return _of_elements("exp2", _EXP2, x)
+
+
+def log(x: Value[T]) -> Value[T]:
+    """Natural logarithm of each element."""
+    return _of_elements("log", _LOG, x)
+
+
+def log2(x: Value[T]) -> Value[T]:
+    """Binary logarithm of each element."""
+    return _of_elements("log2", _LOG2, x)
+
+
+def sqrt(x: Value[T]) -> Value[T]:
+    """Square root of each element."""
+    return _of_elements("sqrt", _SQRT, x)
+
+
+def rsqrt(x: Value[T]) -> Value[T]:
+    """Reciprocal square root of each element."""
+    return _of_elements("rsqrt", _RSQRT, x)
+
+
+def tanh(x: Value[T]) -> Value[T]:
+    """Hyperbolic tangent of each element."""
+    return _of_elements("tanh", _TANH, x)
+
+
+def erf(x: Value[T]) -> Value[T]:
+    """Error function of each element."""
+    return _of_elements("erf", _ERF, x)
+
+
+def sin(x: Value[T]) -> Value[T]:
+    """Sine of each element."""
+    return _of_elements("sin", _SIN, x)
+
+
+def cos(x: Value[T]) -> Value[T]:
+    """Cosine of each element."""
+    return _of_elements("cos", _COS, x)
+
+
+def floor(x: Value[T]) -> Value[T]:
+    """Largest integer that is not above each element."""
+    return _of_elements("floor", _FLOOR, x)
+
+
+def ceil(x: Value[T]) -> Value[T]:
+    """Smallest integer that is not below each element."""
+    return _of_elements("ceil", _CEIL, x)
+
+
+def round(x: Value[T]) -> Value[T]:
+    """Nearest integer of each element; ties go to even ones."""
+    return _of_elements("round", _ROUND, x)
 
 
 def min(a: Operand[T], b: Operand[T]) -> Value[T]:
@@ -516,7 +565,7 @@ def cast(to: type[To], value: Operand[Any]) -> Value[To]:
     if "packed" in (source.element.kind, to.kind):
         fail("packed elements are not numbers", "unpack the tile with b.unpack(packed, values)", at=location)
     ref = record.convert(source.ref, to.code, converts_unsigned(source.element, to), location)
-    return Computed(ref, to, source.elementwise)
+    return Computed(ref, to, source.elementwise, location)
 
 
 def element_type(given: Any, location: int) -> Any:
