@@ -349,6 +349,10 @@ static void execute(ReduceOp op, Frame &frame) {
   if (!frame.launch.charge(op, source.numElements()))
     return;
   int64_t dim = op.getDim();
+  // The order of a sum is undefined. A sequential sum in f32 of thousands of elements has a larger
+  // error than that of any target, which has partial sums: f32 is summed in f64 and rounded once.
+  bool wide = op.getKind() == ReduceKind::Sum && target.element == Element::f32;
+  Element sumElement = wide ? Element::f64 : target.element;
   forEachIndex(target.sizes, [&](ArrayRef<int64_t> index) {
     std::optional<Scalar> total;
     if (op.getAccumulate())
@@ -358,8 +362,10 @@ static void execute(ReduceOp op, Frame &frame) {
     for (; at[dim] < source.sizes[dim]; ++at[dim]) {
       uint64_t bits = frame.read(op, op.getSource(), source, at);
       Scalar value = decode(target.element, convert(source.element, target.element, bits));
-      total = total ? combine(op.getKind(), target.element, *total, value) : value;
+      total = total ? combine(op.getKind(), sumElement, *total, value) : value;
     }
+    if (wide)
+      total->real = roundTo(target.element, total->real);
     frame.write(op, op.getTarget(), target, index, encode(target.element, *total));
   });
 }

@@ -131,8 +131,9 @@ def _writable_view(array: Any) -> Any:
 
     if not array.size:
         return numpy.empty(array.shape, array.dtype)
-    low, high = numpy.lib.array_utils.byte_bounds(array) if hasattr(numpy.lib, "array_utils") else numpy.byte_bounds(array)
-    memory = (c_char * (high - low)).from_address(low)
+    bounds: Any = getattr(numpy.lib, "array_utils", numpy)  # its place before numpy 2
+    low, high = bounds.byte_bounds(array)
+    memory: Any = (c_char * (high - low)).from_address(low)
     view = numpy.ndarray(array.shape, array.dtype, memory, array.ctypes.data - low, array.strides)
     view.flags.writeable = True
     return view

@@ -11,7 +11,7 @@ from pathlib import Path
 def main() -> None:
     if sys.argv[1:2] == ["doctor"]:
         try:
-            from penstock_emu import doctor
+            from penstock_emu import doctor  # type: ignore[import-untyped]
         except ImportError as error:
             sys.exit(f"penstock doctor: {error}\n  help: pip install penstock-emu")
         sys.exit(doctor.main(sys.argv[2:], "penstock doctor"))

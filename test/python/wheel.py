@@ -130,13 +130,15 @@ def test():
         use(python, "-m", "penstock_emu", "--device", device, python, tests / "test_page.py", "gpu")
     install("nbclient", "ipykernel", "nbformat")
     use(python, tests / "notebook.py")
-    install("jax", "mypy", "typing-extensions")
+    install("jax", "mypy", "typing-extensions", "pyright[nodejs]")
     for name in ("test_torch.py", "test_jax.py", "test_page.py", "test_lang.py"):
         use(python, tests / name, LD_LIBRARY_PATH=libraries_of_torch())
     # Functions of torch and JAX have no annotations everywhere.
     strict = [python, "-m", "mypy", "--strict", "--allow-untyped-calls", "--allow-untyped-decorators"]
     use(*strict, "-p", "penstock")
-    use(*strict, tests / "typed_program.py", *sorted((source / "examples/python").rglob("*.py")))
+    typed = [tests / "typed_program.py", *sorted((source / "examples/python").rglob("*.py"))]
+    use(*strict, *typed)
+    use(venv / "bin" / "pyright", "--pythonpath", python, next(venv.glob("lib/python*/site-packages")) / "penstock" / "lang", *typed)
 
 
 work.mkdir(parents=True, exist_ok=True)

@@ -66,6 +66,21 @@ template <class T> void testReductions() {
   testReduction<T>("min", [](double a, double b) { return a < b ? a : b; });
 }
 
+// As a reference for checks, a long sum must not have a larger error than the code under test. In
+// f32, 1 followed by elements of half a unit in the last place of 1 stays 1 if each addition
+// rounds.
+TEST(Reduce, LongSumsRoundOnce) {
+  std::string text = replaceAll(reduction, "2x3x4x", "1x1x4096x");
+  text = replaceAll(replaceAll(text, "SHAPE", "1x1"), "KIND", "sum");
+  text = replaceAll(replaceAll(text, "DIM", "2"), "MODE", "");
+  Tensor<float> A({1, 1, 4096}), C({1, 1});
+  std::fill_n(A.data.get(), 4096, 0x1p-24f);
+  A(0, 0, 0) = 1;
+  C(0, 0) = 0;
+  runClean(withElement(text, Element::f32), {A, C});
+  EXPECT_EQ(C(0, 0), 1 + 0x1p-12f); // 1 + 4095 * 2^-24, to nearest even
+}
+
 TEST(Reduce, AllKindsDimensionsAndTypes) {
   testReductions<f16>();
   testReductions<bf16>();

@@ -116,6 +116,24 @@ class Reports(unittest.TestCase):
         report = Matmul.check("sm_90a", {"M": 70, "N": 64, "K": 96}, timings=2)
         self.assertGreater(report["runs"] if "runs" in report else len(report["shapes"]), 0)
 
+    def test_check_of_long_rows(self):
+        @pl.kernel("X[M,N] -> Y[M,N]")
+        def normalized(b: pl.Block, X: In[f32], Y: Out[f32], *, n: int = 2048):
+            x, e = b.local(f32, 1, n), b.local(f32, 1, n)
+            mean, variance = b.local(f32, 1), b.local(f32, 1)
+            row = b.grid(X.size(0))
+            b.copy(X.at(row, 0), x)
+            b.reduce(pl.Sum, x, 1, mean)
+            b.set(x, x - pl.broadcast_rows(mean) * (1 / n))
+            b.set(e, x * x)
+            b.reduce(pl.Sum, e, 1, variance)
+            b.set(variance, pl.rsqrt(variance * (1 / n) + 1e-5))
+            b.set(x, x * pl.broadcast_rows(variance))
+            b.copy(x, Y.at(row, 0))
+
+        report = normalized.check("sm_90a", {"M": 7, "N": 2048}, timings=1)
+        self.assertEqual([shape["wrong"] for shape in report["shapes"]], [0])
+
     def test_check_finds_a_race_at_its_python_line(self):
         with self.assertRaises(penstock.Error) as caught:
             racing.check("sm_90a", {"N": 40}, timings=2)
