@@ -127,7 +127,7 @@ class Assembler:
                 done.add(path)
                 full = os.path.join(self.root, path)
                 if os.path.isdir(full):
-                    names = sorted(n for n in os.listdir(full) if not n.startswith("."))
+                    names = sorted(n for n in os.listdir(full) if not n.startswith(".") and n != "__pycache__")
                     text = f"# {path}\n\n" + "".join(f"- [{n}]({path}/{n})\n" for n in names)
                     text = self.convert("README.md", text).replace("](source/" + path + "/", "](")
                     self.write(self.site_path(path), hidden + text)
