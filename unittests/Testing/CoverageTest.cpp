@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 using namespace penstock;
 
 namespace covered {
@@ -95,6 +97,40 @@ TEST(Coverage, DefaultInputsLeaveNoHoles) {
   CheckReport report = check_registered("Sums", Target::sm_90a(), quick());
   EXPECT_EQ(holesOf(report), Holes());
   EXPECT_TRUE(report.sound()) << to_text(report);
+}
+
+/// The shape of a help `add a shape, e.g. --shape M=2,K=32`; empty: there is none.
+Shape suggested(const Diagnostic &hole) {
+  Shape shape;
+  for (const std::string &help : hole.helps)
+    if (size_t at = help.find("--shape ");
+        at != std::string::npos && help.find('=') != std::string::npos)
+      for (std::istringstream names(help.substr(at + 8)); names;) {
+        std::string entry;
+        if (std::getline(names, entry, ','))
+          shape.emplace_back(entry.substr(0, entry.find('=')),
+                             std::stoll(entry.substr(entry.find('=') + 1)));
+      }
+  return shape;
+}
+
+// Each hole that sizes can close names a shape, and with the shapes that are named the holes are
+// gone. The condition depends on the data: it has no suggestion.
+TEST(Coverage, SuggestedShapesCloseHoles) {
+  CheckOptions options = quick();
+  options.shapes = {{{"M", 1}, {"K", 32}}};
+  // The loop's next hole is a pipeline that is never full: a second round closes it.
+  for (int round = 0; round < 2; ++round) {
+    CheckReport report = check_registered("Sums", Target::sm_90a(), options);
+    for (const Diagnostic &hole : report.coverage.at(0).holes)
+      if (Shape shape = suggested(hole); !shape.empty())
+        options.shapes.push_back(shape);
+      else
+        EXPECT_NE(hole.message.find("the condition is never"), std::string::npos) << hole.message;
+  }
+  EXPECT_GT(options.shapes.size(), 4u);
+  for (const std::string &hole : holesOf(check_registered("Sums", Target::sm_90a(), options)))
+    EXPECT_NE(hole.find("the condition is never"), std::string::npos) << hole;
 }
 
 TEST(Coverage, HolesOfChosenShapesAreWarnings) {

@@ -122,8 +122,8 @@ private:
     }
     hole.message = "`" + tested.name + "`: " + hole.message;
     hole.severity = chosen ? Severity::Warning : Severity::Error;
-    if (to.holes.empty()) // one help for all
-      hole.helps.push_back("add a shape with --shape or PENSTOCK_SHAPES, describe inputs with "
+    if (to.holes.empty() && !chosen) // one help for all
+      hole.helps.push_back("add shapes with --shape or PENSTOCK_SHAPES, describe inputs with "
                            "--input or in the signature, or give a reason with PENSTOCK_WAIVE");
     to.holes.push_back(std::move(hole));
   }

@@ -134,8 +134,10 @@ std::string penstock::to_text(const CheckedCoverage &coverage) {
   for (const auto &[hole, reason] : coverage.waived)
     text += name + "waived: " + hole.location.file + ":" + std::to_string(hole.location.line) +
             ": " + hole.message + ": " + reason + "\n";
-  // Holes of shapes that the caller chose are expected: their lines are enough.
+  // Holes of shapes that the caller chose are expected: their lines, and shapes that close them,
+  // are enough.
   std::vector<Diagnostic> errors;
+  std::vector<std::string> helps;
   std::string lines;
   for (const Diagnostic &hole : coverage.holes) {
     std::string line = std::to_string(hole.location.line);
@@ -143,9 +145,14 @@ std::string penstock::to_text(const CheckedCoverage &coverage) {
       errors.push_back(hole);
     else if (!lines.ends_with(" " + line))
       lines += (lines.empty() ? " " : ", ") + line;
+    for (const std::string &help : hole.helps)
+      if (hole.severity != Severity::Error && !llvm::is_contained(helps, help))
+        helps.push_back(help);
   }
   if (!lines.empty())
     text += name + "these shapes leave holes in the coverage of lines" + lines + "\n";
+  for (const std::string &help : helps)
+    text += name + help + "\n";
   return text + to_text(errors);
 }
 

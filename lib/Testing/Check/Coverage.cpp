@@ -10,6 +10,7 @@
 #include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileDialect.h"
+#include "Testing/Inputs/Shapes.h"
 #include "Testing/Inputs/TestData.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -50,8 +51,9 @@ void Coverage::onCopy(Operation *op, ArrayRef<int64_t> offsets, ArrayRef<int64_t
         offsets[size_t(dim)] < 0 || offsets[size_t(dim)] + extent > sizes[size_t(dim)];
 }
 
-bool Coverage::canBeClipped(Operation *op, unsigned dim, const std::vector<Shape> &shapes,
-                            const SizeConditions &conditions) const {
+std::optional<Shape> Coverage::clippingShape(Operation *op, unsigned dim,
+                                             const std::vector<Shape> &shapes,
+                                             const SizeConditions &conditions) const {
   auto copy = cast<tile::CopyOp>(op);
   Value tensor = copy.readsTensor() ? copy.getSource() : copy.getTarget();
   std::string size = sizeName(arguments[cast<BlockArgument>(tensor).getArgNumber()], int(dim));
@@ -61,32 +63,33 @@ bool Coverage::canBeClipped(Operation *op, unsigned dim, const std::vector<Shape
         Shape other = shape;
         other[i].second = Number(shape[i].second.value + change);
         if (shape[i].first == size && shape[i].second.value >= 1 && conditions.hold(other))
-          return true;
+          return other;
       }
-  return false;
+  return std::nullopt;
 }
 
-std::string Coverage::holeOf(Operation *op) const {
+Coverage::LoopHole Coverage::holeOf(Operation *op) const {
   auto loop = cast<scf::ForOp>(op);
   auto found = iterations.find(op);
   if (found == iterations.end() ||
       (getConstantIntValue(loop.getLowerBound()) && getConstantIntValue(loop.getUpperBound())))
-    return "";
+    return {};
   auto schedule = loop->getAttrOfType<tile::ScheduleAttr>(tile::TileDialect::scheduleAttr);
   int64_t stages = schedule ? mostStages(schedule) : 0;
   if (found->second == 0)
-    return "the loop never runs";
+    return {"the loop never runs", 1};
   if (found->second < 2)
-    return "the loop never runs twice";
+    return {"the loop never runs twice", 2};
   if (found->second >= stages)
-    return "";
-  return "the loop never runs " + std::to_string(stages) +
-         " times, so that its pipeline is never full";
+    return {};
+  return {"the loop never runs " + std::to_string(stages) +
+              " times, so that its pipeline is never full",
+          stages};
 }
 
 bool Coverage::hasShortLoop() const {
   bool found = false;
-  program->kernel().walk([&](scf::ForOp loop) { found |= !holeOf(loop).empty(); });
+  program->kernel().walk([&](scf::ForOp loop) { found |= !holeOf(loop).text.empty(); });
   return found;
 }
 
@@ -94,7 +97,8 @@ std::vector<penstock::Diagnostic> Coverage::holes(const std::vector<Shape> &shap
                                                   const SizeConditions &conditions) const {
   std::vector<penstock::Diagnostic> result;
   std::set<std::pair<std::string, std::string>> seen;
-  auto add = [&](Operation *op, const std::string &message) {
+  auto add = [&](Operation *op, const std::string &message,
+                 const std::optional<Shape> &closing = std::nullopt) {
     SourceLocation location = tile::sourceLocationOf(op->getLoc());
     std::string position = location.file + ":" + std::to_string(location.line);
     if (!seen.emplace(position, message).second)
@@ -103,18 +107,32 @@ std::vector<penstock::Diagnostic> Coverage::holes(const std::vector<Shape> &shap
     d.code = CheckCoverage;
     d.location = location;
     d.message = message;
+    if (closing)
+      d.helps.push_back("add a shape, e.g. --shape " + textOf(*closing));
     result.push_back(std::move(d));
+  };
+  auto enlarged = [&](ArrayRef<Value> values, llvm::function_ref<bool(ArrayRef<int64_t>)> enough) {
+    for (const Shape &shape : shapes)
+      if (auto found = conditions.enlarged(shape, values, enough))
+        return found;
+    return std::optional<Shape>();
   };
   program->kernel().walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto grid = dyn_cast<tile::GridOp>(op)) {
       auto found = grids.find(op);
       for (auto [dim, extent] : llvm::enumerate(grid.getExtents()))
         if (found != grids.end() && found->second.most[dim] < 2 && !getConstantIntValue(extent))
-          add(op, "no run has more than one block along dimension " + std::to_string(dim) +
-                      " of the grid");
-    } else if (isa<scf::ForOp>(op)) {
-      if (std::string hole = holeOf(op); !hole.empty())
-        add(op, hole);
+          add(op,
+              "no run has more than one block along dimension " + std::to_string(dim) +
+                  " of the grid",
+              enlarged(extent, [](ArrayRef<int64_t> blocks) { return blocks[0] > 1; }));
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      if (LoopHole hole = holeOf(op); !hole.text.empty())
+        add(op, hole.text,
+            enlarged({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()},
+                     [&](ArrayRef<int64_t> of) {
+                       return of[2] > 0 && of[1] - of[0] > (hole.iterations - 1) * of[2];
+                     }));
     } else if (isa<scf::IfOp, arith::SelectOp>(op)) {
       auto found = choices.find(op);
       if (found == choices.end() || getConstantIntValue(op->getOperand(0)))
@@ -130,10 +148,12 @@ std::vector<penstock::Diagnostic> Coverage::holes(const std::vector<Shape> &shap
         return;
       Value tensor = copy.readsTensor() ? copy.getSource() : copy.getTarget();
       for (auto [dim, extent] : llvm::zip(copy.getTensorDims(), copy.getBoxShape()))
-        if (extent > 1 && !found->second[size_t(dim)] &&
-            canBeClipped(op, unsigned(dim), shapes, conditions))
-          add(op, "the copy never crosses the edge of `" + tile::nameOf(tensor) +
-                      "` along dimension " + std::to_string(dim));
+        if (extent > 1 && !found->second[size_t(dim)])
+          if (auto closing = clippingShape(op, unsigned(dim), shapes, conditions))
+            add(op,
+                "the copy never crosses the edge of `" + tile::nameOf(tensor) +
+                    "` along dimension " + std::to_string(dim),
+                closing);
     }
   });
   return result;

@@ -31,7 +31,7 @@ public:
               llvm::ArrayRef<int64_t> sizes) override;
 
   /// Returns the holes left by runs with these shapes, in source order: one for each line and
-  /// kind. \p conditions decide which copies can be clipped.
+  /// kind. \p conditions decide which copies can be clipped. Helps name shapes that close holes.
   std::vector<Diagnostic> holes(const std::vector<Shape> &shapes,
                                 const SizeConditions &conditions) const;
 
@@ -39,8 +39,12 @@ public:
   bool hasShortLoop() const;
 
 private:
-  /// Returns the hole that a loop's iterations leave; empty: none.
-  std::string holeOf(mlir::Operation *loop) const;
+  /// Hole that a loop's iterations leave, and the number of iterations that closes it; empty: none.
+  struct LoopHole {
+    std::string text;
+    int64_t iterations = 0;
+  };
+  LoopHole holeOf(mlir::Operation *loop) const;
 
   struct Choice {
     bool wasTrue = false, wasFalse = false;
@@ -49,8 +53,10 @@ private:
     llvm::SmallVector<int64_t, 4> most;
   };
 
-  bool canBeClipped(mlir::Operation *copy, unsigned dim, const std::vector<Shape> &shapes,
-                    const SizeConditions &conditions) const;
+  /// Returns a shape for which a copy may cross the edge of its tensor along a dimension.
+  std::optional<Shape> clippingShape(mlir::Operation *copy, unsigned dim,
+                                     const std::vector<Shape> &shapes,
+                                     const SizeConditions &conditions) const;
 
   std::shared_ptr<TestedProgram> program;
   std::vector<ArgumentDescription> arguments;

@@ -22,6 +22,8 @@ namespace {
 constexpr size_t maxCandidates = 64;
 /// Conditions that are repaired one after the other before the search ends.
 constexpr int maxRepairs = 16;
+/// Sizes that messages suggest are not larger: their runs would take long.
+constexpr int64_t maxEnlarged = 1 << 14;
 
 struct Condition {
   enum Kind : uint8_t { True, Positive, Multiple } kind = True;
@@ -238,4 +240,46 @@ bool SizeConditions::satisfy(Shape &shape, const std::set<std::string> &fixed) c
       return false;
   }
   return false;
+}
+
+std::optional<Shape>
+SizeConditions::enlarged(const Shape &shape, ArrayRef<Value> values,
+                         llvm::function_ref<bool(ArrayRef<int64_t>)> enough) const {
+  Condition of;
+  for (Value value : values)
+    state->collect(value, of);
+  auto reached = [&](const Shape &tried) {
+    state->begin(tried);
+    SmallVector<int64_t> computed;
+    for (Value value : values) {
+      std::optional<int64_t> found = state->known.compute(value);
+      if (!found)
+        return false;
+      computed.push_back(*found);
+    }
+    return enough(computed);
+  };
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (!llvm::is_contained(of.names, shape[i].first))
+      continue;
+    Shape tried = shape;
+    auto with = [&](int64_t value) -> const Shape & {
+      tried[i].second = Number(value);
+      return tried;
+    };
+    int64_t low = std::max<int64_t>(int64_t(shape[i].second.value), 1), high = low;
+    while (high <= maxEnlarged && !reached(with(high)))
+      low = high, high *= 2;
+    if (high > maxEnlarged)
+      continue;
+    while (low + 1 < high) {
+      int64_t middle = low + (high - low) / 2;
+      (reached(with(middle)) ? high : low) = middle;
+    }
+    // Conditions, e.g. on multiples, may exclude the smallest value: one near it is taken.
+    for (int64_t value = high; value <= std::min(2 * high, maxEnlarged); ++value)
+      if (hold(with(value)))
+        return tried;
+  }
+  return std::nullopt;
 }

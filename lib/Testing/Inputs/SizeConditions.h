@@ -31,6 +31,12 @@ public:
   /// Changes sizes and scalars so that all conditions hold. Names in \p fixed keep their values.
   /// Returns false, with the shape unchanged, if no solution is found.
   bool satisfy(Shape &shape, const std::set<std::string> &fixed) const;
+  /// Returns a shape that a kernel accepts and that differs from \p shape in one size or scalar,
+  /// with the smallest value for which \p values, after their computation for the shape, are \p
+  /// enough. None: no such shape is found, or a value depends on more than sizes and integer
+  /// scalars.
+  std::optional<Shape> enlarged(const Shape &shape, llvm::ArrayRef<mlir::Value> values,
+                                llvm::function_ref<bool(llvm::ArrayRef<int64_t>)> enough) const;
 
 private:
   struct State;
