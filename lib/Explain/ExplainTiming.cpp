@@ -275,7 +275,8 @@ std::string penstock::renderTiming(const TimedKernel &timed, const hw::Chip &chi
   text += "time       " + shares + "\n";
   if (std::string waits = waitsText(timed); !waits.empty())
     text += "waits      " + waits + "\n";
-  text += "blocks     " + std::to_string(p.blocksPerSm) + " per SM, " + formatted("%.2f", p.waves) +
+  text += "blocks     " + std::to_string(p.occupancy.blocks) + " per SM (limited by " +
+          std::string(p.occupancy.limit) + "), " + formatted("%.2f", p.waves) +
           " waves, L2 hit rate " + percent(p.l2Hit) + "\n";
   std::string tries;
   for (const Suggestion &s : suggestions)
@@ -320,7 +321,7 @@ std::string penstock::timingJson(const TimedKernel &timed, const hw::Chip &chip,
       .number("gigahertz", p.gigahertz)
       .number("interval", p.interval)
       .number("utilization", p.utilization)
-      .number("blocksPerSm", p.blocksPerSm)
+      .number("blocksPerSm", p.occupancy.blocks)
       .number("waves", p.waves)
       .number("l2Hit", p.l2Hit)
       .number("hbmBytes", p.hbmBytes)

@@ -75,10 +75,11 @@ public:
 
   Prediction run() {
     Prediction r;
-    r.blocksPerSm = kernel.persistent && !kernel.needs.fixed ? 1 : occupancy(kernel.needs, chip);
-    blocks = double(r.blocksPerSm);
+    r.occupancy = kernel.persistent && !kernel.needs.fixed ? Occupancy{1, "its persistent grid"}
+                                                           : occupancyOf(kernel.needs, chip);
+    blocks = double(r.occupancy.blocks);
     int64_t pair = kernel.blocksPerTile;
-    int64_t slots = int64_t(sms) / pair * pair * r.blocksPerSm;
+    int64_t slots = int64_t(sms) / pair * pair * r.occupancy.blocks;
     tiles = double(kernel.raster.tilesM * kernel.raster.tilesN);
     Traffic traffic =
         trafficOf(kernel.raster, slots / pair, chip.l2Usable.value * chip.l2Bytes.value);
@@ -115,8 +116,8 @@ private:
     SmTimes one(kernel, chip, at);
     double alone = one.interval;
     double shared = alone;
-    if (r.blocksPerSm > 1) {
-      at.blocks = r.blocksPerSm;
+    if (r.occupancy.blocks > 1) {
+      at.blocks = r.occupancy.blocks;
       shared = SmTimes(kernel, chip, at).interval;
     }
     tensor = one.of(Engine::Tensor);
@@ -187,7 +188,7 @@ private:
     double boost = chip.boost.value, whole = r.seconds * 1e9;
     double products = tensor + kernel.moreTensorCycles;
     double ideal = r.utilization * r.cycles * tensor / std::max(products, 1e-9);
-    bool quantized = r.blocksPerSm == 1 || kernel.persistent;
+    bool quantized = r.occupancy.blocks == 1 || kernel.persistent;
     double padded = quantized ? ideal * std::ceil(r.waves - 1e-9) / r.waves : ideal;
     double stall = std::max(0.0, r.interval - tensor);
     double stalls = padded / std::max(tensor, 1e-9) * stall;

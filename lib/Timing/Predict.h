@@ -22,6 +22,7 @@
 #include "Timing/Work.h"
 
 #include <optional>
+#include <string_view>
 
 namespace penstock::timing {
 
@@ -48,6 +49,12 @@ struct MachineFactors {
   double time = 1; ///< of the whole run, with all else as it is
 };
 
+/// Blocks of an SM, and the resource that more of them would exceed.
+struct Occupancy {
+  int64_t blocks = 1;
+  std::string_view limit;
+};
+
 struct Prediction {
   double seconds = 0;
   /// 90 % bars: seconds / spread to seconds x spread.
@@ -61,7 +68,7 @@ struct Prediction {
   /// Largest first.
   std::vector<Bound> bounds;
   double fixedCycles = 0; ///< of a tile: prologue, fill, epilogue
-  int64_t blocksPerSm = 1;
+  Occupancy occupancy;    ///< of an SM
   double waves = 1;
   double hbmBytes = 0;
   double l2Hit = 0;
@@ -101,8 +108,8 @@ Prediction predict(const Kernel &, const hw::Chip &, const PredictOptions & = {}
 /// The same without bars.
 Prediction predictValue(const Kernel &, const hw::Chip &, const PredictOptions & = {});
 
-/// Blocks that fit on one SM.
-int64_t occupancy(const Resources &, const hw::Chip &);
+/// Blocks that fit on one SM, and what limits them.
+Occupancy occupancyOf(const Resources &, const hw::Chip &);
 
 /// Memory reads of a kernel's tiles, wave by wave, in block order.
 struct Traffic {

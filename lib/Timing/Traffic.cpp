@@ -10,22 +10,27 @@
 
 namespace penstock::timing {
 
-int64_t occupancy(const Resources &needs, const hw::Chip &chip) {
+Occupancy occupancyOf(const Resources &needs, const hw::Chip &chip) {
   if (needs.fixed)
-    return needs.fixed;
-  int64_t blocks = std::min(needs.most, chip.maxBlocks);
+    return {needs.fixed, "the kernel's request"};
+  Occupancy result{std::min(needs.most, chip.maxBlocks),
+                   needs.most < chip.maxBlocks ? "threads" : "the SM's limit"};
+  auto limit = [&](int64_t blocks, std::string_view by) {
+    if (blocks < result.blocks)
+      result = {std::max<int64_t>(1, blocks), by};
+  };
   // The system takes a kilobyte of each block; barriers take a few more bytes.
   if (needs.sharedBytes)
-    blocks = std::min(blocks, chip.sharedBytes / (needs.sharedBytes + 1024 + 256));
+    limit(chip.sharedBytes / (needs.sharedBytes + 1024 + 256), "shared memory");
   if (int64_t columns = chip.architecture->limits.tensorColumns; columns && needs.tensorColumns) {
     int64_t taken = 32; // allocations are powers of two
     while (taken < needs.tensorColumns)
       taken *= 2;
-    blocks = std::min(blocks, columns / taken);
+    limit(columns / taken, "tensor memory");
   }
   if (needs.registers && needs.threads)
-    blocks = std::min(blocks, chip.registers / (needs.registers * needs.threads));
-  return std::max<int64_t>(1, blocks);
+    limit(chip.registers / (needs.registers * needs.threads), "registers");
+  return result;
 }
 
 namespace {

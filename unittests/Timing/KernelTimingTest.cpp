@@ -91,7 +91,7 @@ void expectEqual(const PredictedRun &run, const timing::Matmul &m, const char *c
       << field(run, "interval") << " cycles for " << hand.interval;
   EXPECT_NEAR(run.tflops / hand.tflops, 1, tolerance)
       << run.tflops << " TFLOP/s for " << hand.tflops;
-  EXPECT_EQ(int64_t(field(run, "blocksPerSm")), hand.blocksPerSm);
+  EXPECT_EQ(int64_t(field(run, "blocksPerSm")), hand.occupancy.blocks);
   EXPECT_NEAR(field(run, "l2Hit"), hand.l2Hit, 0.03);
 }
 

@@ -273,13 +273,13 @@ PredictedRun penstock::predict_from_run(const std::string &kernel, const std::st
   run.text += "block      " + formatted("%.0f", block.cycles) +
               " cycles alone on an SM; busiest: " + busiest.name + ", " +
               formatted("%.0f", busiest.cycles) + "\n";
-  run.text += "blocks     " + std::to_string(p.blocksPerSm) + " per SM, " +
-              formatted("%.2f", p.waves) + " waves\n";
+  run.text += "blocks     " + std::to_string(p.occupancy.blocks) + " per SM (limited by " +
+              std::string(p.occupancy.limit) + "), " + formatted("%.2f", p.waves) + " waves\n";
   if (memory)
     run.text += "try        fewer bytes: narrower elements, or one kernel with its neighbors\n";
   else if (p.bound().of == timing::Bound::Latency || p.bound().of == timing::Bound::Fixed)
-    run.text += "try        more blocks per SM (fewer registers, less shared memory), or more "
-                "independent work in a block\n";
+    run.text += "try        more blocks per SM (now limited by " + std::string(p.occupancy.limit) +
+                "), or more independent work in a block\n";
   run.text += "from       a run of the PTX of one block on the emulator; registers of a thread: " +
               std::to_string(block.needs.registers) +
               (variant.kernel.registers ? "" : ", assumed") + "\n";
@@ -297,7 +297,7 @@ PredictedRun penstock::predict_from_run(const std::string &kernel, const std::st
                  .number("blockCycles", block.cycles)
                  .number("busyCycles", block.busy)
                  .text("busiest", busiest.name)
-                 .number("blocksPerSm", p.blocksPerSm)
+                 .number("blocksPerSm", p.occupancy.blocks)
                  .number("waves", p.waves)
                  .text("boundBy", memory ? std::string(describe(p.bound().of)) : busiest.name)
                  .str();
