@@ -27,7 +27,8 @@ CopyGroups &copyGroups(Exec &ex, unsigned lane) {
   return groups;
 }
 
-/// ops: destination, source, bytes to read (or none). imm[0]: size.
+/// ops: destination, source, bytes to read or predicate that ignores the source (or none). imm[0]:
+/// size.
 void copyAsync(Exec &ex, const DInst &inst) {
   unsigned size = unsigned(inst.imm[0]);
   struct Piece {
@@ -46,12 +47,19 @@ void copyAsync(Exec &ex, const DInst &inst) {
       if (ex.pred(inst.ops[2]) >> lane & 1)
         bytes = 0; // ignore-src
     } else if (inst.ops[2].kind != Opnd::Kind::None) {
-      bytes = unsigned(std::min<uint64_t>(size, ex.value(inst.ops[2], lane) & 0xffffffff));
+      uint64_t given = ex.value(inst.ops[2], lane) & 0xffffffff;
+      if (given > size)
+        ex.report(EmuIllegalOperand,
+                  "the source size " + std::to_string(given) + " exceeds the copy size " +
+                      std::to_string(size),
+                  Tier::Undefined);
+      bytes = unsigned(std::min<uint64_t>(size, given));
     }
     MemRef to, from;
     if (!resolve(ex, lane, Space::Shared, ex.address(inst.ops[0], lane), size, size, to))
       return;
-    if (bytes && !resolve(ex, lane, Space::Global, ex.address(inst.ops[1], lane), bytes, 1, from))
+    if (bytes &&
+        !resolve(ex, lane, Space::Global, ex.address(inst.ops[1], lane), bytes, size, from))
       return;
     CopyGroups &groups = copyGroups(ex, lane);
     uint32_t number = ++groups.issued;
@@ -153,14 +161,17 @@ bool decodeCopy(Decoder &d, const ptx::Instruction &inst, DInst &out) {
     return d.fail(inst, "the size must be 4, 8 or 16");
   if (inst.has(".cg") && out.imm[0] != 16)
     return d.fail(inst, "`.cg` copies 16 bytes");
-  if (inst.has(".L2::cache_hint"))
-    return d.fail(inst, "cache hints are not supported here");
-  if (inst.operands.size() > 3) {
+  // The last operand of a copy with a cache hint is the policy, which changes no result.
+  size_t count = inst.operands.size() - inst.has(".L2::cache_hint");
+  if (count > 3) {
     const ptx::Operand &last = inst.operands[3];
     bool isPred = last.kind == ptx::Operand::Kind::Register &&
                   d.function->registers[last.index].type == ptx::Type::Pred;
     if (isPred ? !d.predicate(inst, last, ops[2]) : !d.source(inst, last, 32, ops[2]))
       return false;
+    uint64_t bytes = 0;
+    if (Decoder::immediate(last, bytes) && bytes > out.imm[0])
+      return d.fail(inst, "the source size must be at most the copy size");
   }
   d.setOperands(out, std::move(ops));
   out.run = copyAsync;
