@@ -141,4 +141,26 @@ TEST(Findings, WithoutSourceLinesTheLinesOfThePtxTellThemApart) {
   EXPECT_EQ(report.findings[0].location.file, "test.ptx");
 }
 
+TEST(Findings, DoNotDependOnTheHostThreadsOfBlocks) {
+  // Each block reads the word of the next one, which writes it.
+  const std::string body = std::string(prologue) + R"(
+mov.u32 %r0, %ctaid.x; mul.wide.u32 %x2, %r0, 4; add.u64 %x2, %x0, %x2;
+ld.global.u32 %r1, [%x2+4];
+st.global.u32 [%x2], %r1;
+ret;)";
+  std::string first;
+  for (unsigned run = 0; run < 400; ++run) {
+    TestKernel kernel(TestKernel::wrap(body, 1));
+    kernel.buffer(std::vector<uint32_t>(9));
+    LaunchOptions options;
+    options.threads = 4;
+    std::string found = text(kernel.run(8, 1, options));
+    if (first.empty())
+      first = found;
+    ASSERT_EQ(found, first) << "run " << run;
+  }
+  EXPECT_NE(first.find("reads it, 7 times in 7 blocks from (0,0,0) on"), std::string::npos)
+      << first;
+}
+
 } // namespace

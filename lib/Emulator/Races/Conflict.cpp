@@ -8,6 +8,7 @@
 #include "Diagnostics/Codes.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace penstock::emu {
 
@@ -101,6 +102,19 @@ std::string narrowText(const Exec &ex, const AccessRecord &record, const AccessR
          " too narrow, the other thread is in " + neededText(ex.grid, needed);
 }
 
+/// Clusters run on several host threads, so that either access may come first. The order of the
+/// report must not depend on that: reads come before writes, then by PTX line, then later blocks.
+void sortSides(Finding &finding) {
+  auto rank = [&](size_t which) {
+    const ExecutionPoint &at = which ? *finding.other : finding.point;
+    return std::tuple((*finding.sides)[which].write, at.pc, ~at.z, ~at.y, ~at.x);
+  };
+  if (rank(1) < rank(0)) {
+    std::swap(finding.point, *finding.other);
+    std::swap((*finding.sides)[0], (*finding.sides)[1]);
+  }
+}
+
 } // namespace
 
 void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessRecord &record,
@@ -130,6 +144,9 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
   finding.memory = std::move(memory);
   finding.sides = {
       {{engine ? engine->what : nullptr, write}, {op ? op->what : nullptr, record.isWrite()}}};
+  if (!engine && !op && (how == Ordered::No || how == Ordered::SameValue) &&
+      record.cluster != positionOf(ex).cluster)
+    sortSides(finding);
   // A loop may run into the same conflict millions of times.
   if (ex.grid.findings.count(finding))
     return;
