@@ -50,7 +50,7 @@ PACKAGES = (
     ("tilus", "tilus", "tilus", "Tilus kernels", "", "pip install tilus"),
     ("torch", "torch", "torch", "pytest --kernel-sanitizer on tests that use torch", "2.5",
      "pip install torch --index-url https://download.pytorch.org/whl/cpu"),
-    ("pytest", "pytest", "pytest", "pytest --kernel-sanitizer", "7.4", "pip install pytest"),
+    ("pytest", "pytest", "pytest", "pytest --kernel-sanitizer", "7.0", "pip install pytest"),
 )
 
 

@@ -38,8 +38,9 @@ class Sanitizer(unittest.TestCase):
         return value
 
     def variables(self, path=()):
-        return dict(os.environ, PENSTOCK_EMU_LIBRARY=LIBRARY, PYTHONDONTWRITEBYTECODE="1",
-                    PYTHONPATH=os.pathsep.join([MODULES, *map(str, path)]))
+        # Paths of sources are in cached PTX, so that each test has a cache of its own.
+        return dict(os.environ, PENSTOCK_EMU_LIBRARY=LIBRARY, PYTHONDONTWRITEBYTECODE="1", TRITON_CACHE_DIR=str(self.folder / "triton-cache"),
+                    PYTHONPATH=os.pathsep.join([*map(str, path), MODULES]))
 
     def pytest(self, file, *options, path=()):
         """Runs pytest with the plugin; returns its exit code and output."""
@@ -105,6 +106,24 @@ class WithoutKernels(Sanitizer):
             LIBRARY = library
         self.assertEqual(code, 4, output)
         self.assertIn("libpenstock_emu.so cannot be loaded", output)
+
+    def test_old_versions_are_an_error_of_usage(self):
+        """Versions come from metadata: that of an old pluggy is first on the path."""
+        tests = self.write("test_plain.py", "def test():\n    pass\n")
+        self.write("pluggy-1.0.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: pluggy\nVersion: 1.0.0\n")
+        code, output = self.pytest(tests, path=[self.folder])
+        self.assertEqual(code, 0, output)
+        code, output = self.pytest(tests, "--kernel-sanitizer", path=[self.folder])
+        self.assertEqual(code, 4, output)
+        self.assertIn("--kernel-sanitizer: pluggy 1.0.0 is older than 1.2. Upgrade both: pip install 'pytest>=7.0' 'pluggy>=1.2'",
+                      output)
+
+    def test_missing_numpy_is_an_error_of_usage(self):
+        tests = self.write("test_plain.py", "def test():\n    pass\n")
+        self.write("numpy.py", "raise ModuleNotFoundError(\"No module named 'numpy'\", name='numpy')\n")
+        code, output = self.pytest(tests, "--kernel-sanitizer", path=[self.folder])
+        self.assertEqual(code, 4, output)
+        self.assertIn("--kernel-sanitizer: numpy is missing: pip install numpy", output)
 
     def test_calls_of_cute_dsl_are_skipped(self):
         self.write("cutlass/__init__.py", "")
