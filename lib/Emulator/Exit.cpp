@@ -10,6 +10,9 @@
 namespace penstock::emu {
 
 void checkAtExit(Grid &grid, Cluster &cluster, Cta &cta) {
+  for (const auto &warp : cta.warps)
+    if (!warp->racedLoads.empty())
+      grid.findings.unusedReads.enterEnd(warp->racedLoads, warp->storedLanes);
   // An operation on this block's memory must have been seen complete by some
   // thread of the cluster before it left.
   View all = cluster.newView();

@@ -143,6 +143,7 @@ LineCoverage coverageOf(const Grid &grid) {
 }
 
 void fillReport(Grid &grid, Report &report) {
+  grid.findings.settle(!grid.abort);
   report.sites = grid.findings.takeSites();
   report.findings = grid.findings.take(timingName(grid.options, grid.warpsPerCta));
   report.completed = !grid.abort;

@@ -215,6 +215,8 @@ struct Warp {
   std::unique_ptr<View> afterExits; ///< BarrierRound::exits of rounds that it has waited for
   std::shared_ptr<BarrierRound> clusterRound;
   uint32_t clusterArrivedLanes = 0;
+  /// Stores to global memory, and loads that race with one of the block.
+  LanesAt storedLanes, racedLoads;
   // Timing::Paced.
   double clock = 0;
   std::unordered_map<uint32_t, double> loadedAt; ///< by row: when a load arrives

@@ -170,6 +170,13 @@ class Triton(Sanitizer):
         seconds = re.compile(r"\d+\.\d\d")
         self.assertIn(seconds.sub("S", table), seconds.sub("S", output))
 
+    def test_redundant_warps_of_kernels_in_place(self):
+        code, output = self.pytest(HERE / "sanitizer/in_place.py", "--kernel-sanitizer", "--kernel-sanitizer-fail-on", "undefined")
+        self.assertEqual(code, 1, output)
+        self.assertIn("1 failed, 1 passed", output)
+        self.assertRegex(output, r"scale +Triton +1 +\S+ +0 +0 +1")
+        self.assertRegex(output, r"in_place\.py:18: error PS2101: data race on x\+0 to x\+160: warps 2 and 3 read it")
+
     def test_all_blocks_on_blackwell(self):
         report = self.folder / "found.html"
         code, output = self.pytest(HERE / "sanitizer/rows.py", "--kernel-sanitizer", "--kernel-sanitizer-arch", "100",

@@ -118,6 +118,16 @@ void MemoryParts::add(const MemoryPart &part) {
   it->second.last = std::max(it->second.last, part.at);
 }
 
+void MemoryParts::add(const MemoryParts &other) {
+  for (const auto &[object, extent] : other.objects) {
+    auto [it, isNew] = objects.try_emplace(object, extent);
+    if (!isNew) {
+      it->second.first = std::min(it->second.first, extent.first);
+      it->second.last = std::max(it->second.last, extent.last);
+    }
+  }
+}
+
 bool MemoryParts::meets(const MemoryParts &other) const {
   return std::any_of(objects.begin(), objects.end(),
                      [&](const auto &entry) { return other.objects.count(entry.first) != 0; });

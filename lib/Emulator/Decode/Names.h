@@ -44,6 +44,7 @@ MemoryPart globalPart(const Allocation &allocation, uint64_t offset);
 class MemoryParts {
 public:
   void add(const MemoryPart &part);
+  void add(const MemoryParts &other);
   bool empty() const { return objects.empty(); }
   /// Returns whether both contain a common object.
   bool meets(const MemoryParts &other) const;

@@ -99,6 +99,8 @@ void store(Exec &ex, const DInst &inst) {
   bool checks = ex.grid.checks();
   bool strong = inst.flags & StrongAccess;
   bool changed = false;
+  if (checks && space == Space::Global)
+    ex.warp.storedLanes[ex.pc] |= ex.mask;
   forLanes(ex.mask, [&](unsigned lane) {
     if (ex.cluster.stopped)
       return;

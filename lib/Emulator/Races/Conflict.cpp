@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Emulator/Races/Conflict.h"
 #include "Diagnostics/Codes.h"
+#include "Emulator/Lanes.h"
 
 #include <algorithm>
 #include <tuple>
@@ -115,6 +116,35 @@ void sortSides(Finding &finding) {
   }
 }
 
+/// Returns the load of a race between threads of a block if its value may be unused, and enters the
+/// lanes that have executed it.
+std::optional<uint32_t> enterUnusedLoad(Exec &ex, unsigned lane, const AccessRecord &record,
+                                        const AccessRecord &access) {
+  Position own = positionOf(ex), other = positionOf(ex.grid, record);
+  uint32_t first = ex.warp.gid - ex.warp.index;
+  if (record.isWrite() == access.isWrite() || own.block != other.block || record.agent < first ||
+      record.agent - first >= ex.cta.warps.size())
+    return {};
+  bool laterLoads = record.isWrite();
+  uint32_t load = laterLoads ? access.pc : record.pc, store = laterLoads ? record.pc : access.pc;
+  if (!ex.grid.findings.unusedReads.onlyStored(*ex.grid.program, load, store))
+    return {};
+  uint32_t lanes = 1u << lane;
+  if (!laterLoads) {
+    lanes = 0;
+    const Clock &seen = ex.view(lane).seen;
+    forLanes(record.lanes, [&](unsigned each) {
+      bool self = record.agent == ex.warp.gid && each == lane;
+      if (!self && seen.warp(record.agent) < record.count &&
+          seen.lane(record.agent, each) < record.count)
+        lanes |= 1u << each;
+    });
+  }
+  ex.cta.warps[record.agent == ex.warp.gid || laterLoads ? ex.warp.index : record.agent - first]
+      ->racedLoads[load] |= lanes;
+  return load;
+}
+
 } // namespace
 
 void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessRecord &record,
@@ -147,6 +177,8 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
   if (!engine && !op && (how == Ordered::No || how == Ordered::SameValue) &&
       record.cluster != positionOf(ex).cluster)
     sortSides(finding);
+  if (!engine && !op && how == Ordered::No)
+    finding.unusedLoad = enterUnusedLoad(ex, lane, record, access);
   // A loop may run into the same conflict millions of times.
   if (ex.grid.findings.count(finding))
     return;

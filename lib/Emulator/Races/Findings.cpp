@@ -63,9 +63,10 @@ Findings::Line Findings::lineOf(const Program &program, uint32_t pc) {
 Findings::Key Findings::keyOf(const Finding &finding) const {
   Line first = lineOf(finding.point.pc);
   if (finding.otherProgram)
-    return {finding.code, first, lineOf(*finding.otherProgram, finding.other->pc)};
+    return {finding.code, first, lineOf(*finding.otherProgram, finding.other->pc), false};
   Line second = finding.other ? lineOf(finding.other->pc) : first;
-  return {finding.code, std::min(first, second), std::max(first, second)};
+  return {finding.code, std::min(first, second), std::max(first, second),
+          finding.unusedLoad.has_value()};
 }
 
 const Program *Findings::otherOf(const Finding &finding) const {
@@ -75,6 +76,8 @@ const Program *Findings::otherOf(const Finding &finding) const {
 void Findings::merge(Group &group, const Finding &finding) {
   ++group.count;
   group.blocks.insert(blockOf(finding.point));
+  if (finding.unusedLoad)
+    group.unusedLoads.insert(*finding.unusedLoad);
   if (finding.memory)
     group.memory.add(*finding.memory);
   // The two accesses may come in either order.
@@ -138,6 +141,42 @@ size_t Findings::size() const {
   return groups.size();
 }
 
+void Findings::settle(bool completed) {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::map<Key, Group> settled;
+  for (auto &[key, group] : groups) {
+    auto isUsed = [&](uint32_t load) { return unusedReads.used().count(load) != 0; };
+    bool used =
+        !completed || std::any_of(group.unusedLoads.begin(), group.unusedLoads.end(), isUsed);
+    Key now = key;
+    now.maybeUnused = false;
+    if (key.maybeUnused && !used) {
+      now.code = group.finding.code = EmuUnusedRead;
+      group.finding.message = "unordered load and store of ";
+      group.finding.reason = "no value that is loaded unordered reaches a store that is executed";
+    }
+    auto [entry, isNew] = settled.try_emplace(now, std::move(group));
+    if (!isNew)
+      entry->second.absorb(group, lineOf(group.finding.point.pc) !=
+                                      lineOf(entry->second.finding.point.pc));
+  }
+  groups = std::move(settled);
+}
+
+void Findings::Group::absorb(const Group &other, bool swapped) {
+  count += other.count;
+  for (size_t which = 0; which < 2; ++which) {
+    Side &side = sides[swapped ? 1 - which : which];
+    side.warps.insert(other.sides[which].warps.begin(), other.sides[which].warps.end());
+    side.reads |= other.sides[which].reads;
+    side.writes |= other.sides[which].writes;
+  }
+  blocks.insert(other.blocks.begin(), other.blocks.end());
+  memory.add(other.memory);
+  withinWarps &= other.withinWarps;
+  acrossBlocks |= other.acrossBlocks;
+}
+
 /// A read that is in conflict with a write may also come before it. That is the same
 /// error, seen once more.
 void Findings::foldEarlyReads() {
@@ -147,7 +186,7 @@ void Findings::foldEarlyReads() {
       return false;
     for (auto &[other, group] : groups)
       if ((other.code == EmuDataRace || other.code == EmuMissingProxyFence ||
-           other.code == EmuGridRace) &&
+           other.code == EmuGridRace || other.code == EmuUnusedRead) &&
           (other.first == key.first || other.second == key.first) &&
           group.memory.meets(early.memory)) {
         group.early += early.count;

@@ -17,6 +17,7 @@
 #include "Diagnostics/Diagnostic.h"
 #include "Emulator/Decode/Names.h"
 #include "Emulator/Races/Tier.h"
+#include "Emulator/Races/UnusedReads.h"
 #include "Emulator/Time/Timeline.h"
 
 #include <array>
@@ -66,6 +67,8 @@ struct Finding {
   std::vector<std::pair<ExecutionPoint, std::string>> others;
   bool saysWho = false;
   std::string reason; ///< why the points are unordered, what to do
+  /// A load that races, if its value may turn out to be unused.
+  std::optional<uint32_t> unusedLoad;
   std::vector<TimelineStep> timeline;
   uint32_t firstWarp = 0; ///< of the cluster, for `timeline`
 };
@@ -78,6 +81,8 @@ public:
   bool count(const Finding &finding);
   size_t size() const;
   bool full() const { return size() >= limit; }
+  /// Decides at the end of a launch which loads were unused; none if it has not \p completed.
+  void settle(bool completed);
   /// Everything found, as diagnostics with source and PTX lines, in the order of
   /// source lines.
   std::vector<Diagnostic> take(const std::string &timing);
@@ -88,6 +93,7 @@ public:
   const Program *program = nullptr;
   uint64_t blocks = 1; ///< of the launch
   uint32_t warpsPerBlock = 1;
+  UnusedReads unusedReads;
 
 private:
   /// A line of a source file, or of the PTX where there is none.
@@ -95,6 +101,7 @@ private:
   struct Key {
     unsigned code;
     Line first, second; ///< in order
+    bool maybeUnused = false;
     auto operator<=>(const Key &) const = default;
   };
   /// All that was done at one of the two lines.
@@ -110,7 +117,10 @@ private:
     MemoryParts memory;
     bool withinWarps = true; ///< both accesses are by threads of one warp
     bool acrossBlocks = false;
+    std::set<uint32_t> unusedLoads;
     uint64_t early = 0; ///< reads that came before anything was written
+    /// Adds a group of the same lines. \p swapped: its points are in the other order.
+    void absorb(const Group &other, bool swapped);
   };
   Line lineOf(uint32_t pc) const { return lineOf(*program, pc); }
   static Line lineOf(const Program &program, uint32_t pc);

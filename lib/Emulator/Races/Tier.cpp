@@ -12,6 +12,7 @@ namespace penstock::emu {
 Tier tierOfCode(unsigned code) {
   switch (code) {
   case EmuSameValue:
+  case EmuUnusedRead:
   case PtxNewerVersion:
     return Tier::Note;
   default:
