@@ -11,13 +11,13 @@
 // before each run unless --warm is given.
 //
 //===----------------------------------------------------------------------===//
+#include "CommandLine/Progress.h"
 #include "Commands.h"
 #include "Compare.h"
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/ReadFile.h"
 #include "GpuArguments.h"
 #include "HtmlReport.h"
-#include "Progress.h"
 
 #include <algorithm>
 #include <chrono>

@@ -9,10 +9,10 @@
 // interrupt that ends a run with the sums of what was done.
 //
 //===----------------------------------------------------------------------===//
+#include "CommandLine/Progress.h"
 #include "CommandLine/Terminal.h"
 #include "Commands.h"
 #include "HtmlReport.h"
-#include "Progress.h"
 #include "Session.h"
 #include "Shard.h"
 

@@ -4,10 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "CommandLine/Progress.h"
 #include "Commands.h"
 #include "Compare.h"
 #include "GpuArguments.h"
-#include "Progress.h"
 #include "Session.h"
 
 #include <chrono>

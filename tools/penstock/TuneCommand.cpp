@@ -9,12 +9,12 @@
 // the report on standard output.
 //
 //===----------------------------------------------------------------------===//
+#include "CommandLine/Progress.h"
 #include "CommandLine/Terminal.h"
 #include "Commands.h"
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/Json.h"
 #include "HtmlReport.h"
-#include "Progress.h"
 #include "Session.h"
 #include "Shard.h"
 #include "TuneProgress.h"

@@ -7,7 +7,7 @@
 #ifndef PENSTOCK_TOOLS_TUNEPROGRESS_H
 #define PENSTOCK_TOOLS_TUNEPROGRESS_H
 
-#include "Progress.h"
+#include "CommandLine/Progress.h"
 #include "penstock/tune.h"
 
 /// Shows a bar and the best candidates so far: on a terminal in place, else a line every
@@ -19,8 +19,8 @@ public:
   void clear();
 
 private:
-  Progress progress;
-  TimeLeft left;
+  penstock::Progress progress;
+  penstock::TimeLeft left;
   size_t lines = 0; ///< on the terminal
   std::chrono::steady_clock::time_point next = std::chrono::steady_clock::now();
 };

@@ -4,14 +4,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_TOOLS_PROGRESS_H
-#define PENSTOCK_TOOLS_PROGRESS_H
+#ifndef PENSTOCK_COMMANDLINE_PROGRESS_H
+#define PENSTOCK_COMMANDLINE_PROGRESS_H
 
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <string>
 #include <thread>
+
+namespace penstock {
 
 /// Says on standard error how far a long run is: in place on a terminal, else a
 /// line after two seconds and then every ten.
@@ -72,4 +74,6 @@ private:
   std::thread ticker;
 };
 
-#endif // PENSTOCK_TOOLS_PROGRESS_H
+} // namespace penstock
+
+#endif // PENSTOCK_COMMANDLINE_PROGRESS_H

@@ -4,11 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Progress.h"
+#include "CommandLine/Progress.h"
 
 #include <cmath>
 #include <cstdio>
 #include <unistd.h>
+
+namespace penstock {
 
 using Clock = std::chrono::steady_clock;
 
@@ -100,3 +102,5 @@ void PhaseProgress::tick() {
               std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - since).count()) +
           " s");
 }
+
+} // namespace penstock
