@@ -25,6 +25,8 @@
 
 namespace penstock::emu {
 
+struct ExecutionProfile;
+
 /// When asynchronous work completes.
 enum class Timing : uint8_t {
   Eager,    ///< as soon as it is issued
@@ -110,6 +112,8 @@ struct LaunchOptions {
   bool timeline = false;
   /// Fills Report::executed.
   bool coverage = false;
+  /// Receives what warps execute and compute; requires `threads` to be 1.
+  ExecutionProfile *profile = nullptr;
   /// Receives what happens to mbarriers, from several host threads.
   std::function<void(const BarrierEvent &)> onBarrier;
   /// Paced: how long everything takes; must not be null then.

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Emulator/Mutants.h"
 #include "Diagnostics/Codes.h"
-#include "PTX/InstructionTable.h"
+#include "Emulator/Snapshot.h"
+#include "Emulator/SyncInstructions.h"
 #include "PTX/Parser.h"
 
 #include <algorithm>
@@ -14,62 +15,6 @@
 
 namespace penstock::emu {
 namespace {
-
-/// Returns true if removing an instruction can only remove order, not data.
-bool synchronizes(const ptx::Instruction &inst) {
-  static constexpr std::string_view prefixes[] = {"bar.",
-                                                  "barrier.",
-                                                  "membar",
-                                                  "fence",
-                                                  "wgmma.fence",
-                                                  "wgmma.wait_group",
-                                                  "wgmma.commit_group",
-                                                  "cp.async.wait_",
-                                                  "cp.async.commit_group",
-                                                  "cp.async.bulk.wait_group",
-                                                  "cp.async.bulk.commit_group",
-                                                  "griddepcontrol.wait",
-                                                  "mbarrier.arrive",
-                                                  "mbarrier.try_wait",
-                                                  "mbarrier.test_wait",
-                                                  "tcgen05.commit",
-                                                  "tcgen05.wait",
-                                                  "tcgen05.fence"};
-  const std::string &name = inst.form->name;
-  return std::any_of(std::begin(prefixes), std::end(prefixes),
-                     [&](std::string_view prefix) { return name.starts_with(prefix); });
-}
-
-/// The memory of a device, to run several launches from the same state.
-class Snapshot {
-public:
-  explicit Snapshot(const DeviceMemory &memory) {
-    for (Allocation *allocation : memory.all())
-      saved.push_back({allocation, contents(*allocation), allocation->written});
-  }
-  void restore() const {
-    for (const Saved &each : saved) {
-      std::copy(each.bytes.begin(), each.bytes.end(), each.allocation->bytes.get());
-      each.allocation->written = each.written;
-    }
-  }
-  std::vector<std::vector<uint8_t>> now() const {
-    std::vector<std::vector<uint8_t>> all;
-    for (const Saved &each : saved)
-      all.push_back(contents(*each.allocation));
-    return all;
-  }
-
-private:
-  struct Saved {
-    Allocation *allocation;
-    std::vector<uint8_t> bytes, written;
-  };
-  static std::vector<uint8_t> contents(const Allocation &allocation) {
-    return {allocation.bytes.get(), allocation.bytes.get() + allocation.size};
-  }
-  std::vector<Saved> saved;
-};
 
 struct Outcome {
   std::set<std::array<uint32_t, 3>> findings; ///< codes and PTX lines
@@ -90,12 +35,6 @@ uint32_t warpsOf(const LoadedModule &module, const std::string &kernel,
   return uint32_t(std::min<uint64_t>(warps, 8));
 }
 
-/// A synchronizing instruction, and the function that has it.
-struct Candidate {
-  const ptx::Function *function;
-  const ptx::Instruction *inst;
-};
-
 class MutantRuns {
 public:
   MutantRuns(Device &device, const LoadedModule &module, const std::string &kernel,
@@ -109,7 +48,7 @@ public:
     if (!entry || !runOriginal(report))
       return report;
     report.ran = true;
-    for (const Candidate &each : candidates(*entry)) {
+    for (const SyncInstruction &each : syncInstructions(*original.module, *entry)) {
       ++report.mutants;
       if (!executed.count(each.inst->line)) {
         ++report.unexecuted;
@@ -192,61 +131,10 @@ private:
     return outcome;
   }
 
-  /// Instructions of the kernel and of the functions that it calls.
-  std::vector<Candidate> candidates(const ptx::Function &entry) const {
-    std::vector<Candidate> found;
-    std::vector<const ptx::Function *> functions = {&entry};
-    for (size_t i = 0; i < functions.size(); ++i)
-      for (const auto &inst : functions[i]->body) {
-        if (synchronizes(*inst))
-          found.push_back({functions[i], inst.get()});
-        for (const ptx::Operand &operand : inst->operands)
-          if (operand.kind == ptx::Operand::Kind::Function)
-            if (const ptx::Function *called = original.module->function(operand.name);
-                called && !std::count(functions.begin(), functions.end(), called))
-              functions.push_back(called);
-      }
-    std::sort(found.begin(), found.end(), [](const Candidate &a, const Candidate &b) {
-      return std::pair(a.inst->line, a.inst->column) < std::pair(b.inst->line, b.inst->column);
-    });
-    return found;
-  }
-
-  /// Replaces instructions of the text by blanks, so that all lines keep their numbers. A wait for
-  /// an mbarrier becomes one that is over.
-  std::string without(const std::vector<Candidate> &removed) const {
-    std::string text = original.module->text;
-    // From the end on, because replacements may be longer.
-    std::vector<Candidate> order = removed;
-    std::sort(order.begin(), order.end(), [](const Candidate &a, const Candidate &b) {
-      return std::pair(a.inst->line, a.inst->column) > std::pair(b.inst->line, b.inst->column);
-    });
-    for (const auto &[function, inst] : order) {
-      size_t from = 0;
-      for (uint32_t line = 1; line < inst->line; ++line)
-        from = text.find('\n', from) + 1;
-      from += inst->column - 1;
-      size_t end = std::min(text.find(';', from), text.size() - 1) + 1;
-      std::string replacement;
-      if (inst->form->name.starts_with("mbarrier.") &&
-          inst->form->name.find("_wait") != std::string::npos &&
-          inst->operands[0].kind == ptx::Operand::Kind::Register) {
-        if (inst->guarded)
-          replacement = text.substr(from, text.find_first_of(" \t", from) - from) + " ";
-        replacement +=
-            "setp.eq.u32 " + function->registers[inst->operands[0].index].name + ", 0, 0;";
-      }
-      replacement.append(
-          size_t(std::count(text.begin() + int64_t(from), text.begin() + int64_t(end), '\n')),
-          '\n');
-      text.replace(from, end - from, replacement);
-    }
-    return text;
-  }
-
   /// Returns true if a timing tells the kernel without these instructions from the original.
-  bool detected(const std::vector<Candidate> &removed) {
-    ptx::ParseResult parsed = ptx::parse(without(removed), original.module->name);
+  bool detected(const std::vector<SyncInstruction> &removed) {
+    ptx::ParseResult parsed =
+        ptx::parse(withoutInstructions(*original.module, removed), original.module->name);
     if (!parsed.module)
       return false; // an error of ours, which shows as a survivor
     std::shared_ptr<LoadedModule> mutant = copyOf(parsed.module);
@@ -289,13 +177,13 @@ private:
 
   /// Tells survivors that can be removed together from those of which one must remain.
   void describeSurvivors(MutantReport &report) {
-    std::vector<Candidate> together;
-    for (const Candidate &each : survivors) {
+    std::vector<SyncInstruction> together;
+    for (const SyncInstruction &each : survivors) {
       Diagnostic d = findingAt(MutantSurvived, *each.inst);
       d.message = "surviving mutant: without " + nameOf(*each.inst) +
                   " findings and results are the same in " + std::to_string(tried.size()) +
                   " timings";
-      std::vector<Candidate> more = together;
+      std::vector<SyncInstruction> more = together;
       more.push_back(each);
       if (together.empty() || !detected(more)) {
         together = std::move(more);
@@ -303,7 +191,7 @@ private:
         d.facts.emplace_back("redundant", "alone");
       } else {
         auto other = std::find_if(together.begin(), together.end(),
-                                  [&](const Candidate &of) { return detected({of, each}); });
+                                  [&](const SyncInstruction &of) { return detected({of, each}); });
         d.helps.push_back(other == together.end()
                               ? "it is redundant because of the survivors before it: removing all "
                                 "of them is detected"
@@ -329,7 +217,7 @@ private:
   uint64_t budget = 0; ///< of mutants; 0: there are none yet
   /// Off if results depend on the timing, as sums by atomics do.
   bool compareResults = true;
-  std::vector<Candidate> survivors;
+  std::vector<SyncInstruction> survivors;
 };
 
 } // namespace

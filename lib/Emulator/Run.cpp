@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Codes.h"
 #include "Emulator/Exec/ExecCall.h"
+#include "Emulator/Profile.h"
 #include "Emulator/Races/BarrierRules.h"
 #include "Emulator/Races/HappensBefore.h"
 
@@ -184,6 +185,7 @@ bool Cluster::runSplit(Warp &warp, size_t splitIndex, unsigned quantum) {
   const DInst *code = grid->program->code.data();
   uint32_t size = uint32_t(grid->program->code.size());
   std::atomic<bool> *reached = grid->reached.empty() ? nullptr : grid->reached.data();
+  ExecutionProfile *profile = grid->options.profile;
   Exec ex{*grid, *this, *warp.cta, warp, splitIndex, 0, 0, nullptr, true, false};
   warp.splits[splitIndex].blocked = false;
   // A starved warp yields as soon as others may be able to go on.
@@ -203,6 +205,8 @@ bool Cluster::runSplit(Warp &warp, size_t splitIndex, unsigned quantum) {
     ex.pc = split.pc;
     ex.inst = &inst;
     ex.mask = split.mask;
+    if (profile)
+      profile->reach(ex, inst, split.mask);
     if (inst.guarded) {
       uint32_t guard = warp.preds[inst.guard];
       ex.mask &= inst.guardNegated ? ~guard : guard;
@@ -228,6 +232,8 @@ bool Cluster::runSplit(Warp &warp, size_t splitIndex, unsigned quantum) {
       timeline->blocked(ex.pc);
     if (watch)
       watch->note(ex, inst, ex.pc);
+    if (profile)
+      profile->note(ex, inst);
     if (ex.yield || (yields && progress != before))
       return true;
   }

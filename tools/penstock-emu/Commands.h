@@ -20,6 +20,7 @@ namespace penstock::emu {
 void addRun(cli::Tool &tool);
 void addRunPtx(cli::Tool &tool);
 void addMutate(cli::Tool &tool);
+void addFix(cli::Tool &tool);
 void addParse(cli::Tool &tool);
 void addSelftest(cli::Tool &tool);
 void addCoverage(cli::Tool &tool);

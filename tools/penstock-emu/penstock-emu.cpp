@@ -13,6 +13,7 @@ int main(int argc, char **argv) {
   emu::addRun(tool);
   emu::addRunPtx(tool);
   emu::addMutate(tool);
+  emu::addFix(tool);
   emu::addParse(tool);
   emu::addSelftest(tool);
   emu::addCoverage(tool);

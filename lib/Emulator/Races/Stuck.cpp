@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Diagnostics/Codes.h"
 #include "Emulator/Machine.h"
+#include "Emulator/Profile.h"
 
 #include <algorithm>
 
@@ -79,6 +80,8 @@ Finding stuck(const std::vector<Cluster *> &clusters, unsigned code, const std::
 } // namespace
 
 void Cluster::reportStall() {
+  if (grid->options.profile)
+    grid->options.profile->noteStuck(*this);
   grid->findings.add(
       stuck({this}, EmuNoProgress, "no progress: the instruction budget is used up; "));
 }
@@ -91,6 +94,9 @@ void reportDeadlock(const std::vector<Cluster *> &clusters, std::string reason) 
         for (size_t s = 0; s < warp->splits.size(); ++s)
           if (warp->splits[s].blocked)
             cluster->runSplit(*warp, s, 1);
+  for (const Cluster *cluster : clusters)
+    if (cluster->grid->options.profile)
+      cluster->grid->options.profile->noteStuck(*cluster);
   Finding finding = stuck(clusters, EmuDeadlock, "deadlock: ");
   finding.reason = std::move(reason);
   Grid &grid = *clusters[0]->grid;

@@ -13,7 +13,8 @@
 #include "Commands.h"
 #include "Diagnostics/Json.h"
 #include "Diagnostics/Render.h"
-#include "selftest/Builder.h"
+#include "selftest/FixStudy.h"
+#include "selftest/RunKernel.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -24,81 +25,6 @@ namespace penstock::emu {
 namespace {
 
 using namespace selftest;
-
-struct Run {
-  Report report;
-  bool correct = false;
-};
-
-Run runKernel(const Kernel &kernel, const std::string &text, const LaunchOptions &options,
-              uint32_t iterations) {
-  Run run;
-  Device device;
-  auto module = device.load(text, kernel.name + ".ptx", run.report.findings);
-  if (!module)
-    return run;
-  auto upload = [&](const std::vector<uint8_t> &content, const char *name) {
-    uint64_t at = device.memory.allocate(std::max<size_t>(content.size(), 16), name);
-    device.write(at, content.data(), content.size());
-    return at;
-  };
-  uint64_t in = upload(kernel.input, "in"), in2 = upload(kernel.input2, "in2");
-  uint64_t bytes = std::max<size_t>(kernel.expected.size() * 4, 16);
-  uint64_t out = device.memory.allocate(bytes, "out");
-  if (kernel.outputStartsAtZero) {
-    std::vector<uint8_t> zero(bytes);
-    device.write(out, zero.data(), bytes);
-  }
-  ParamPacker params;
-  TensorMap maps[3];
-  if (kernel.maps)
-    kernel.maps(in, in2, out, maps);
-  for (const TensorMap &map : maps) {
-    uint8_t encoded[tensorMapBytes];
-    encodeTensorMap(map, encoded);
-    params.addBytes(encoded, tensorMapBytes, 64);
-  }
-  params.add(in).add(in2).add(out).add(iterations);
-  LaunchConfig config = kernel.config;
-  config.params = params.bytes;
-  run.report = device.launch(*module, "k", config, options);
-  std::vector<uint32_t> result(kernel.expected.size());
-  device.read(out, result.data(), result.size() * 4);
-  run.correct = result == kernel.expected;
-  return run;
-}
-
-LaunchOptions timing(unsigned index) {
-  LaunchOptions options;
-  options.threads = 1;
-  options.waitBeforeUse = true;
-  options.fenceReads = true;
-  // Twins may spin for ever; no kernel here needs a tenth of this.
-  options.maxInstructions = 1000000;
-  if (index == 1) {
-    options.timing = Timing::Lazy;
-  } else if (index > 1 && index % 5 == 0) {
-    options.timing = Timing::Targeted;
-    options.target = index / 5 - 1;
-  } else if (index > 1) {
-    options.timing = Timing::Random;
-    options.seed = index;
-  }
-  return options;
-}
-
-uint32_t warpsOf(const LaunchConfig &config) {
-  uint32_t warps = (config.block[0] * config.block[1] * config.block[2] + 31) / 32;
-  for (uint32_t size : config.cluster)
-    warps *= std::max(1u, size);
-  return warps;
-}
-
-LaunchOptions starving(uint32_t warp) {
-  LaunchOptions options = timing(0);
-  options.starvedWarp = int32_t(warp);
-  return options;
-}
 
 /// The shortest run that still shows a false alarm: fewer iterations first,
 /// then a single delayed operation in place of a random timing.
@@ -163,24 +89,22 @@ struct SelftestOptions {
   unsigned timings = 200;
   std::string filter, dump, format = "text";
   bool verbose = false, list = false;
+  unsigned fix = 0;
 };
 
 int runSelftest(const SelftestOptions &options) {
   constexpr unsigned twinTimings = 8;
-  const auto &[timings, filter, dump, format, verbose, list] = options;
+  const auto &[timings, filter, dump, format, verbose, list, fix] = options;
   // With JSON, standard output has the figures alone.
   bool json = format == "json";
   FILE *out = json ? stderr : stdout;
-  std::vector<Kernel> kernels;
-  addBarrierKernels(kernels);
-  addRingKernels(kernels);
-  addScopeKernels(kernels);
-  addMemoryKernels(kernels);
-  addProxyKernels(kernels);
-  addStoreKernels(kernels);
-  addClusterKernels(kernels);
-  addWgmmaKernels(kernels);
-  addTcgen05Kernels(kernels);
+  std::vector<Kernel> kernels = allKernels();
+  if (fix) {
+    std::erase_if(kernels, [&](const Kernel &kernel) {
+      return kernel.name.find(filter) == std::string::npos;
+    });
+    return runFixStudy(kernels, fix, verbose, json);
+  }
   unsigned count = 0, twins = 0, caught = 0, misclassified = 0, alarms = 0, onlyStarving = 0;
   std::map<std::string, unsigned> families;
   std::vector<std::string> listed;
@@ -289,7 +213,13 @@ void addSelftest(cli::Tool &tool) {
       .text("filter", "TEXT", "only kernels with this in their name", o->filter)
       .flag("list", "lists the kernels instead", o->list)
       .text("dump", "KERNEL", "prints the PTX of a kernel instead", o->dump)
-      .flag("verbose", "prints the findings of twins that are not caught", o->verbose)
+      .flag("verbose",
+            "prints the findings of twins that are not caught, and each mutant of `--fix`",
+            o->verbose)
+      .number("fix",
+              "repairs N mutants instead, each without one synchronizing instruction, and compares "
+              "them with the kernels",
+              o->fix, 1, 1000000)
       .format(o->format, {"text", "json"})
       .example("penstock-emu selftest --filter wgmma --timings 20");
 }
