@@ -89,12 +89,51 @@ st.global.u32 [%x1], %r1;
 DONE: ret;)";
 }
 
+/// Thread 0 copies \p times 256 bytes of the first buffer, one after the other; each thread adds
+/// its words up. Nothing waits for the copies, and no register holds a parity.
+std::string load(unsigned times) {
+  return R"(.reg .b32 %r<12>; .reg .b64 %x<5>; .reg .pred %p<3>;
+.shared .align 128 .b8 tile[256]; .shared .align 8 .b64 bar;
+ld.param.u64 %x0, [p0];
+ld.param.u64 %x4, [p1];
+mov.u32 %r0, %tid.x;
+mov.u32 %r1, tile;
+mov.u32 %r2, bar;
+mad.lo.u32 %r3, %r0, 4, %r1;
+mov.u32 %r5, 0;
+mov.u32 %r6, 0;
+setp.ne.u32 %p0, %r0, 0;
+@%p0 bra READY;
+mbarrier.init.shared.b64 [%r2], 1;
+READY:
+bar.sync 0;
+LOOP:
+@%p0 bra LOADED;
+mbarrier.arrive.expect_tx.shared.b64 _, [%r2], 256;
+cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%x4], 256, [%r2];
+LOADED:
+ld.shared.u32 %r7, [%r3];
+add.u32 %r6, %r6, %r7;
+add.u64 %x4, %x4, 256;
+bar.sync 0;
+add.u32 %r5, %r5, 1;
+setp.lt.u32 %p1, %r5, )" +
+         std::to_string(times) + R"(;
+@%p1 bra LOOP;
+mad.wide.u32 %x1, %r0, 4, %x0;
+st.global.u32 [%x1], %r6;
+ret;)";
+}
+
 /// A kernel of two warps with one output, and what repairs make of it.
 class Repairs {
 public:
-  explicit Repairs(const std::string &body, size_t words = 64)
-      : kernel(TestKernel::wrap(body, 1)), words(words) {
+  explicit Repairs(const std::string &body, size_t words = 64,
+                   const std::vector<uint32_t> &input = {})
+      : kernel(TestKernel::wrap(body, input.empty() ? 1 : 2)), words(words) {
     out = kernel.emptyBuffer(words * 4);
+    if (!input.empty())
+      kernel.buffer(input);
     config.block = {64, 1, 1};
     config.params = kernel.params.bytes;
     subject.module = kernel.module->module;
@@ -190,6 +229,17 @@ TEST(Repair, AMissingArrivalIsInserted) {
   ASSERT_EQ(report.patches.size(), 1u) << report.triedText();
   EXPECT_EQ(report.patches[0].strength, Strength::Arrival);
   EXPECT_EQ(broken.results(report.patches[0]), std::vector<uint32_t>(32, 7));
+}
+
+TEST(Repair, AMissingWaitIsInserted) {
+  // One phase, and three, which need a counter.
+  for (unsigned times : {1u, 3u}) {
+    Repairs broken(load(times), 64, std::vector<uint32_t>(64 * times, 5));
+    RepairReport report = broken.fix();
+    ASSERT_EQ(report.patches.size(), 1u) << report.triedText();
+    EXPECT_EQ(report.patches[0].strength, Strength::BarrierWait) << report.patches[0].diff;
+    EXPECT_EQ(broken.results(report.patches[0]), std::vector<uint32_t>(64, 5 * times));
+  }
 }
 
 TEST(Repair, AWrongCountIsCorrected) {
