@@ -161,7 +161,7 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
                                              : EmuDataRace;
   // Both writes reach memory, and the second is what stays on hardware of today.
   if ((how == Ordered::NoFence && write) || how == Ordered::InFact || how == Ordered::OneLane ||
-      how == Ordered::AfterExit || how == Ordered::OtherProxy)
+      how == Ordered::AfterExit || how == Ordered::OtherProxy || how == Ordered::Rounded)
     finding.tier = Tier::Undefined;
   bool unfencedRead = how == Ordered::NoFence && !record.isWrite();
   finding.point = ex.point();
@@ -206,6 +206,9 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
   else if (how == Ordered::OtherProxy)
     finding.reason = "nothing orders them: accesses through the generic proxy and reductions "
                      "through the async proxy are not atomic to each other";
+  else if (how == Ordered::Rounded)
+    finding.reason = "nothing orders them, and the values differ by rounding: the last bits of "
+                     "results depend on which thread stores last";
   else if (how == Ordered::NarrowScope)
     finding.reason = narrowText(ex, record, access);
   else if (how == Ordered::AfterExit)

@@ -16,6 +16,7 @@ enum class Ordered {
   Yes,
   Atomic, ///< none, and none is needed: they are morally strong
   SameValue,
+  Rounded, ///< writes of values that differ by rounding
   NoFence,
   InFact,      ///< on hardware, not by the ISA
   OneLane,     ///< for one lane of a warp that made all its accesses by one instruction

@@ -62,10 +62,12 @@ Findings::Line Findings::lineOf(const Program &program, uint32_t pc) {
 
 Findings::Key Findings::keyOf(const Finding &finding) const {
   Line first = lineOf(finding.point.pc);
-  if (finding.otherProgram)
-    return {finding.code, first, lineOf(*finding.otherProgram, finding.other->pc), false};
-  Line second = finding.other ? lineOf(finding.other->pc) : first;
-  return {finding.code, std::min(first, second), std::max(first, second),
+  Line second = finding.otherProgram ? lineOf(*finding.otherProgram, finding.other->pc)
+                : finding.other      ? lineOf(finding.other->pc)
+                                     : first;
+  if (!finding.otherProgram && second < first)
+    std::swap(first, second);
+  return {finding.code, first, second, finding.tier.value_or(tierOfCode(finding.code)),
           finding.unusedLoad.has_value()};
 }
 
@@ -152,6 +154,7 @@ void Findings::settle(bool completed) {
     now.maybeUnused = false;
     if (key.maybeUnused && !used) {
       now.code = group.finding.code = EmuUnusedRead;
+      now.tier = tierOfCode(EmuUnusedRead);
       group.finding.message = "unordered load and store of ";
       group.finding.reason = "no value that is loaded unordered reaches a store that is executed";
     }

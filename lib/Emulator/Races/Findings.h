@@ -101,6 +101,7 @@ private:
   struct Key {
     unsigned code;
     Line first, second; ///< in order
+    Tier tier;          ///< one of tier `undefined` must not stand for others of tier `wrong`
     bool maybeUnused = false;
     auto operator<=>(const Key &) const = default;
   };

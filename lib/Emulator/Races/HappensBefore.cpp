@@ -7,6 +7,7 @@
 #include "Emulator/Races/HappensBefore.h"
 #include "Diagnostics/Codes.h"
 #include "Emulator/Races/Conflict.h"
+#include "Emulator/Races/Rounding.h"
 #include "Emulator/Tensor/TensorMap.h"
 #include "Emulator/Tensor/TensorMemory.h"
 
@@ -364,9 +365,15 @@ bool AccessEntry::enterBytes(const MemRef &ref, PagedShadow *global, uint64_t at
     if (how == Ordered::Yes || how == Ordered::Atomic)
       return replaces(record, how);
     // Threads that compute the same element twice store it twice, by one instruction.
-    if (value && record.isWrite() && record.pc == access.pc && ex.grid.has(record.cluster) &&
-        storesSame(value - ref.offset, ref.bytes - ref.offset, cell * Shadow::cellBytes, common))
-      how = Ordered::SameValue;
+    if (value && record.isWrite() && record.pc == access.pc && ex.grid.has(record.cluster)) {
+      const uint8_t *now = value - ref.offset, *before = ref.bytes - ref.offset;
+      if (storesSame(now, before, cell * Shadow::cellBytes, common))
+        how = Ordered::SameValue;
+      else if (how == Ordered::No && positionOf(ex.grid, record).block == positionOf(ex).block &&
+               differByRounding(now, before, cell * Shadow::cellBytes, common) &&
+               storesArithmetic(*ex.grid.program, access.pc))
+        how = Ordered::Rounded;
+    }
     report(record, how, partOf(ex.grid, ref, at));
     return true;
   };
