@@ -70,7 +70,10 @@ class Adapter:
         return bound
 
     def constants(self, bound, tir):
-        """Constants for the scalar parameters, and buffers of constant sizes for the tensors."""
+        """Constants for the scalar parameters, and buffers of constant sizes for tensors whose sizes are variables.
+
+        TVM substitutes these variables in the sizes of other tensors, such as `24 * n`.
+        """
         from tilelang import tvm
         numbers = {variable: tir.const(int(value), variable.dtype) for variable, value in bound.items()}
         simplify = tvm.arith.Analyzer().simplify
@@ -78,17 +81,23 @@ class Adapter:
         def constant(extents):
             return [simplify(tir.stmt_functor.substitute(extent, numbers)) for extent in extents]
 
-        made = {}
+        made, found = {}, set()
         for _, buffer, parameter in self.buffers():
             if buffer is None:
                 if parameter in numbers:
                     made[parameter] = numbers[parameter]
+                    found.add(parameter)
                 continue
             shape, strides = constant(buffer.shape), constant(buffer.strides)
-            if any(not extent.same_as(other) for extent, other in zip([*shape, *strides], [*buffer.shape, *buffer.strides])):
+            changed = [old for new, old in zip([*shape, *strides], [*buffer.shape, *buffer.strides]) if not new.same_as(old)]
+            if changed and all(isinstance(extent, tir.Var) for extent in changed):
                 made[parameter] = tir.decl_buffer(shape, buffer.dtype, buffer.name, buffer.data, strides or None,
                                                   buffer.elem_offset, buffer.scope(), buffer.data_alignment,
                                                   buffer.offset_factor)
+                found.update(changed)
+        for variable in numbers:
+            if variable not in found:
+                raise Unsupported(f"the size `{variable}` of a TileLang kernel only occurs in expressions")
         return made
 
     def launches(self, bound):

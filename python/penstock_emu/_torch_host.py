@@ -152,6 +152,15 @@ def nothing(*arguments, **options):
     return None
 
 
+GRADIENT = torch.Tensor.grad.__get__
+
+
+def gradient(tensor, *owner):
+    """Tensor.grad: autograd allocates it, on the device of the tensor."""
+    made = GRADIENT(tensor, *owner)
+    return made if made is None else mark(made, on_gpu(tensor))
+
+
 def type_of(tensor, dtype=None, **options):
     if dtype is None:
         name = torch._C.TensorBase.type(tensor)
@@ -159,6 +168,20 @@ def type_of(tensor, dtype=None, **options):
     if isinstance(dtype, str) and dtype.startswith("torch.cuda."):
         return moved(tensor, GPU).type("torch." + dtype[len("torch.cuda."):])
     return tensor.type(dtype)
+
+
+def with_result_type(func):
+    """A function of torch that multiplies matrices: with `out_dtype`, which the CPU does not have, in that type."""
+    def multiply(*arguments, out_dtype=None, out=None, **options):
+        arguments = list(arguments)
+        # The type may be a position, too: that after the matrices.
+        if arguments and isinstance(arguments[-1], torch.dtype):
+            out_dtype = arguments.pop()
+        if out_dtype is not None:
+            arguments = [each.to(out_dtype) for each in arguments]
+        made = func(*arguments, **options)
+        return made if out is None else out.copy_(made)
+    return multiply
 
 
 class HostMode(TorchFunctionMode):
@@ -172,8 +195,9 @@ class HostMode(TorchFunctionMode):
         self.special = {
             tensor.to: to, tensor.cuda: cuda, tensor.cpu: cpu, tensor.pin_memory: same, tensor.type: type_of,
             tensor.record_stream: nothing, tensor.is_pinned: lambda *_, **__: False,
-            tensor.backward: self.backward, tensor.get_device: lambda x: 0 if on_gpu(x) else -1, tensor.data_ptr: self.data_ptr,
+            tensor.backward: self.backward, tensor.grad.__get__: gradient, tensor.get_device: lambda x: 0 if on_gpu(x) else -1, tensor.data_ptr: self.data_ptr,
         }
+        self.products = {each: with_result_type(each) for each in (torch.mm, torch.bmm, torch.addmm, torch.baddbmm)}
         self.plain = {tensor.untyped_storage, tensor.size, tensor.stride, tensor.dim, tensor.numel,
                       tensor.is_contiguous, tensor.element_size, tensor.storage_offset}
 
@@ -204,6 +228,8 @@ class HostMode(TorchFunctionMode):
         special = self.special.get(func)
         if special is not None:
             return special(*args, **kwargs)
+        if func in self.products and (kwargs.get("out_dtype") or any(isinstance(each, torch.dtype) for each in args)):
+            func = self.products[func]
         if func in self.plain or getattr(func, "__name__", "") in ("__get__", "__set__"):
             return func(*args, **kwargs)
         requested = as_device(kwargs.get("device")) if "device" in kwargs else None

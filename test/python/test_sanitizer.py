@@ -170,6 +170,11 @@ class Triton(Sanitizer):
         seconds = re.compile(r"\d+\.\d\d")
         self.assertIn(seconds.sub("S", table), seconds.sub("S", output))
 
+    def test_torch_on_the_host(self):
+        code, output = self.pytest(HERE / "sanitizer/host.py", "--kernel-sanitizer")
+        self.assertEqual(code, 0, output)
+        self.assertIn("2 passed", output)
+
     def test_redundant_warps_of_kernels_in_place(self):
         code, output = self.pytest(HERE / "sanitizer/in_place.py", "--kernel-sanitizer", "--kernel-sanitizer-fail-on", "undefined")
         self.assertEqual(code, 1, output)
@@ -198,7 +203,7 @@ class TileLang(Sanitizer):
     def test_sizes_of_a_launch(self):
         code, output = self.pytest(HERE / "sanitizer/tilelang_rows.py", "--kernel-sanitizer")
         self.assertEqual(code, 0, output)
-        self.assertIn("1 kernels, 2 launches, 0 findings, 0 skipped", output)
+        self.assertIn("1 kernels, 3 launches, 0 findings, 0 skipped", output)
 
 
 if __name__ == "__main__":
