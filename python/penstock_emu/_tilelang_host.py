@@ -74,13 +74,7 @@ class Adapter:
 
         TVM substitutes these variables in the sizes of other tensors, such as `24 * n`.
         """
-        from tilelang import tvm
         numbers = {variable: tir.const(int(value), variable.dtype) for variable, value in bound.items()}
-        simplify = tvm.arith.Analyzer().simplify
-
-        def constant(extents):
-            return [simplify(tir.stmt_functor.substitute(extent, numbers)) for extent in extents]
-
         made, found = {}, set()
         for _, buffer, parameter in self.buffers():
             if buffer is None:
@@ -88,13 +82,14 @@ class Adapter:
                     made[parameter] = numbers[parameter]
                     found.add(parameter)
                 continue
-            shape, strides = constant(buffer.shape), constant(buffer.strides)
-            changed = [old for new, old in zip([*shape, *strides], [*buffer.shape, *buffer.strides]) if not new.same_as(old)]
-            if changed and all(isinstance(extent, tir.Var) for extent in changed):
+            variables = [extent for extent in [*buffer.shape, *buffer.strides] if isinstance(extent, tir.Var) and extent in numbers]
+            if variables:
+                shape, strides = ([numbers.get(extent, extent) if isinstance(extent, tir.Var) else extent for extent in extents]
+                                  for extents in (buffer.shape, buffer.strides))
                 made[parameter] = tir.decl_buffer(shape, buffer.dtype, buffer.name, buffer.data, strides or None,
                                                   buffer.elem_offset, buffer.scope(), buffer.data_alignment,
                                                   buffer.offset_factor)
-                found.update(changed)
+                found.update(variables)
         for variable in numbers:
             if variable not in found:
                 raise Unsupported(f"the size `{variable}` of a TileLang kernel only occurs in expressions")
