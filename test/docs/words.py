@@ -22,6 +22,7 @@ INTENTS = {
     "explanation": "understand",
     "reference": "look up",
     "results": "evidence",
+    "reports": "files reports upstream",
     "contributing": "change Penstock",
 }
 
