@@ -12,9 +12,7 @@
 #include "Emulator/Decode/Program.h"
 #include "Emulator/Repair/Repair.h"
 #include "LaunchArguments.h"
-#include "PTX/Parser.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <fstream>
 
@@ -75,27 +73,17 @@ int fix(FixOptions &o, const cli::Command &command) {
   Device device;
   std::vector<Diagnostic> diagnostics;
   auto module = device.load(text, launch.file, diagnostics);
-  const ptx::Function *entry = module ? module->module->function(launch.kernel) : nullptr;
-  if (!entry) {
-    if (module)
-      diagnostics.push_back(unknownKernel(*module->module, launch.kernel));
+  if (module && !module->module->function(launch.kernel)) {
+    diagnostics.push_back(unknownKernel(*module->module, launch.kernel));
+    module = nullptr;
+  }
+  if (!module) {
     printFindings(diagnostics, o.format);
     return 2;
   }
   if (int missing = launch.allocate(device); missing >= 0)
     return command.usageError("no memory for buffer " + std::to_string(missing) + " of the launch");
-  RepairSubject subject;
-  subject.module = module->module;
-  subject.kernel = launch.kernel;
-  const LaunchConfig &config = launch.config;
-  subject.blockWarps = (config.block[0] * config.block[1] * config.block[2] + 31) / 32;
-  for (size_t d = 0; d < 3; ++d)
-    subject.clusterBlocks *=
-        std::max(1u, entry->requiredCluster[0] ? entry->requiredCluster[d] : config.cluster[d]);
-  subject.run = trialsOf(device, *module, launch.kernel, config);
-  TimingSequence timings{o.timings, std::min(subject.blockWarps * subject.clusterBlocks, 512u), 2};
-  for (uint64_t t = 0; t < timings.size(); ++t)
-    subject.timings.push_back(timings[t]);
+  RepairSubject subject = subjectOf(device, *module, launch.kernel, launch.config, o.timings);
   PhaseProgress progress(/*always=*/true);
   progress.update("running " + launch.kernel);
   o.repair.limit = tierFromName(o.failOn).value_or(Tier::Undefined);

@@ -136,13 +136,7 @@ public:
       kernel.buffer(input);
     config.block = {64, 1, 1};
     config.params = kernel.params.bytes;
-    subject.module = kernel.module->module;
-    subject.kernel = "k";
-    subject.blockWarps = 2;
-    subject.run = trialsOf(kernel.device, *kernel.module, "k", config);
-    TimingSequence timings{4, 2, 2};
-    for (uint64_t t = 0; t < timings.size(); ++t)
-      subject.timings.push_back(timings[t]);
+    subject = subjectOf(kernel.device, *kernel.module, "k", config, 4);
   }
   RepairReport fix(RepairOptions options = {}) { return repair(subject, options); }
   /// The results of a patch, in a timing of its own; fails if it has findings.

@@ -72,7 +72,7 @@ void proposeBarriers(const RepairContext &context, Candidates &out) {
   for (const InsertionPoint &point : context.points) {
     if (!point.wholeWarps)
       continue;
-    if (context.withinWarp || context.thorough)
+    if (context.withinWarp || context.thorough())
       out.push_back(context.insertion(point, Strength::WarpBarrier, "bar.warp.sync 0xffffffff;"));
     std::set<uint32_t> warps, blocks;
     for (auto [warp, times] : context.executionsAt(point).warps) {

@@ -43,9 +43,9 @@ const ptx::Operand *mbarrierOperand(const Instruction &inst) {
 RepairContext::RepairContext(const ptx::Module &module, const ptx::Function &entry,
                              const ExecutionProfile &profile, std::set<unsigned> codes,
                              const std::set<uint32_t> &lines, uint32_t blockWarps,
-                             uint32_t clusterBlocks, bool withinWarp, bool thorough)
+                             uint32_t clusterBlocks, bool withinWarp, Effort effort)
     : module(module), profile(profile), codes(std::move(codes)), blockWarps(blockWarps),
-      clusterBlocks(clusterBlocks), withinWarp(withinWarp), thorough(thorough) {
+      clusterBlocks(clusterBlocks), withinWarp(withinWarp), effort(effort) {
   for (const ptx::Function *function : reachedFunctions(module, entry)) {
     parts.push_back({function, ControlFlow(*function)});
     for (const auto &inst : function->body)

@@ -28,6 +28,13 @@ struct InsertionPoint {
   bool tooRare = false; ///< executed less often than the accesses
 };
 
+/// Candidates to propose. Later ones are run if no earlier one works.
+enum class Effort : uint8_t {
+  Likely, ///< for the findings of the first timing that has any
+  Waits,  ///< waits for mbarriers, for all findings
+  All
+};
+
 /// A kernel, its findings and its profile, for the generators of candidates.
 class RepairContext {
 public:
@@ -40,18 +47,19 @@ public:
   RepairContext(const ptx::Module &module, const ptx::Function &entry,
                 const ExecutionProfile &profile, std::set<unsigned> codes,
                 const std::set<uint32_t> &lines, uint32_t blockWarps, uint32_t clusterBlocks,
-                bool withinWarp, bool thorough);
+                bool withinWarp, Effort effort);
 
   const ptx::Module &module;
   const ExecutionProfile &profile;
   std::set<unsigned> codes; ///< of the findings
   uint32_t blockWarps = 1, clusterBlocks = 1;
   bool withinWarp = true; ///< a finding is about two lanes of one warp
-  bool thorough = false;  ///< propose also what is unlikely to help
+  Effort effort = Effort::Likely;
   std::vector<Part> parts;
   std::vector<InsertionPoint> points; ///< those that are executed
   std::vector<const ptx::Instruction *> sides;
 
+  bool thorough() const { return effort == Effort::All; }
   bool has(std::initializer_list<unsigned> any) const;
   /// Returns whether an instruction of the kernel begins with \p opcode.
   bool uses(std::string_view opcode) const;

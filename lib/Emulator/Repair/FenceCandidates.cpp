@@ -116,7 +116,7 @@ void proposeProxyFences(const RepairContext &context, Candidates &out) {
       proposeMapFences(context, out);
   }
   // Only relaxed synchronization needs it.
-  if (context.uses("tcgen05.") && (context.thorough || usesRelaxed(context)) &&
+  if (context.uses("tcgen05.") && (context.thorough() || usesRelaxed(context)) &&
       context.has({EmuDataRace, EmuTensorMemoryMisuse, EmuRegisterInFlight, EmuUninitialized})) {
     everywhere(context, Strength::TensorFence, "tcgen05.fence::before_thread_sync;", out);
     everywhere(context, Strength::TensorFence, "tcgen05.fence::after_thread_sync;", out);
@@ -130,7 +130,7 @@ void proposeProxyFences(const RepairContext &context, Candidates &out) {
 
 void proposeMemoryOrder(const RepairContext &context, Candidates &out) {
   if (!context.has({EmuDataRace, EmuMbarrierMisuse, EmuMissedPhase, EmuUninitialized}) ||
-      !(context.thorough || synchronizesByMemory(context)))
+      !(context.thorough() || synchronizesByMemory(context)))
     return;
   for (const RepairContext::Part &part : context.parts)
     for (const auto &inst : part.function->body) {

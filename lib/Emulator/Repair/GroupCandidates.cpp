@@ -44,7 +44,7 @@ void proposeGroups(const RepairContext &context, Candidates &out) {
   for (const GroupKind &kind : kinds) {
     bool named = context.names(kind.issues) || context.names(kind.waits) ||
                  context.has({EmuInFlightAtExit, EmuRegisterInFlight});
-    if (!context.uses(kind.issues) || !(context.thorough || named))
+    if (!context.uses(kind.issues) || !(context.thorough() || named))
       continue;
     // Bulk copies that complete on mbarriers are in no group.
     bool bulk = kind.readWaits;
@@ -84,7 +84,7 @@ void proposeGroups(const RepairContext &context, Candidates &out) {
   }
   for (const char *kind : {"ld", "st"})
     if (context.uses(std::string("tcgen05.") + kind) &&
-        (context.thorough || context.names("tcgen05.") ||
+        (context.thorough() || context.names("tcgen05.") ||
          context.has({EmuRegisterInFlight, EmuInFlightAtExit, EmuTensorMemoryMisuse})))
       for (const InsertionPoint &point : context.points)
         if (point.wholeWarps)

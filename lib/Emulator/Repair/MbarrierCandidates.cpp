@@ -70,7 +70,7 @@ void proposeWaits(const RepairContext &context, Candidates &out) {
                              EmuInFlightAtExit, EmuRegisterInFlight, EmuOutOfBounds,
                              EmuIllegalDescriptor, EmuIllegalOperand, EmuMissingProxyFence});
   // A phase may also pass too early, and be waited for or arrived at too often.
-  bool possible = context.thorough &&
+  bool possible = context.effort != Effort::Likely &&
                   context.has({EmuMbarrierMisuse, EmuMissedPhase, EmuDeadlock, EmuNoProgress});
   if ((!likely && !possible) || !context.uses("mbarrier.init"))
     return;
@@ -117,7 +117,7 @@ void proposeWaits(const RepairContext &context, Candidates &out) {
 
 void proposeArrivals(const RepairContext &context, Candidates &out) {
   bool likely = context.has({EmuDeadlock, EmuNoProgress, EmuMissedPhase});
-  bool possible = context.thorough && context.has({EmuMbarrierMisuse});
+  bool possible = context.thorough() && context.has({EmuMbarrierMisuse});
   if ((!likely && !possible) || !context.uses("mbarrier.init"))
     return;
   const std::set<uint64_t> &awaited = context.profile.awaited;

@@ -20,6 +20,10 @@
 namespace penstock::emu {
 namespace {
 
+/// Candidates of one strength that are tried before all stronger ones: each generator proposes its
+/// best ones first.
+constexpr unsigned mostLikely = 300;
+
 using Results = std::vector<std::vector<uint8_t>>;
 
 uint32_t lineFact(const Diagnostic &d, std::string_view name) {
@@ -85,10 +89,10 @@ public:
     Strength strongest = Strength::InitFence;
     for (unsigned round = 1; round <= options.rounds; ++round) {
       std::optional<Step> partial;
-      // Likely candidates first, and the rest only if none of them works.
-      for (bool thorough : {false, true})
+      tried.clear();
+      for (Effort effort : {Effort::Likely, Effort::Waits, Effort::All})
         if (report.patches.empty())
-          tryAll(now, round, thorough, steps, strongest, partial);
+          tryAll(now, round, effort, steps, strongest, partial);
       if (!report.patches.empty() || !partial)
         return;
       steps.push_back(partial->what);
@@ -181,17 +185,17 @@ private:
   }
 
   /// Tries all candidates for the findings of the current kernel.
-  void tryAll(const Behavior &now, unsigned round, bool thorough,
+  void tryAll(const Behavior &now, unsigned round, Effort effort,
               const std::vector<std::string> &steps, Strength strongest,
               std::optional<Step> &partial) {
     const ptx::Function *entry = module->function(subject.kernel);
-    RepairContext context(*module, *entry, now.profile, thorough ? now.codes : now.firstCodes,
-                          now.lines, subject.blockWarps, subject.clusterBlocks, now.withinWarp,
-                          thorough);
+    // Findings of other timings may be consequences.
+    const std::set<unsigned> &codes = effort == Effort::Likely ? now.firstCodes : now.codes;
+    RepairContext context(*module, *entry, now.profile, codes, now.lines, subject.blockWarps,
+                          subject.clusterBlocks, now.withinWarp, effort);
     Candidates candidates = candidatesFor(context);
-    if (!thorough)
-      texts.clear();
     std::set<Strength> accepted;
+    std::map<Strength, unsigned> spent;
     std::optional<Patch> doubtful;
     RepairProgress progress;
     progress.round = round;
@@ -200,10 +204,11 @@ private:
       ++progress.trial;
       if (report.trials >= options.maxTrials)
         break;
-      if (accepted.count(candidate.strength))
+      if (accepted.count(candidate.strength) ||
+          (effort != Effort::All && spent[candidate.strength] >= mostLikely))
         continue;
       std::string text = applyEdits(module->text, candidate.edits);
-      if (!texts.insert(text).second)
+      if (!tried.insert(text).second)
         continue;
       ptx::ParseResult parsed = ptx::parse(text, module->name);
       if (!parsed.module)
@@ -214,6 +219,7 @@ private:
       }
       ++report.trials;
       ++report.tried[candidate.strength];
+      ++spent[candidate.strength];
       unsigned score = 0;
       Verdict verdict = verify(parsed.module, now, score);
       if (verdict == Verdict::Rejected) {
@@ -335,27 +341,28 @@ private:
   std::shared_ptr<const ptx::Module> module; ///< with the steps so far
   std::vector<Results> clean, complete;      ///< of the unchanged kernel
   bool compares = true;
-  std::set<std::string> texts; ///< that have been tried in this round
+  std::set<std::string> tried; ///< texts, in this round
 };
 
 } // namespace
 
 Candidates candidatesFor(const RepairContext &context) {
   Candidates all;
-  // Nothing publishes the initialization of an mbarrier: what happens afterwards is no evidence.
-  if (!context.thorough && context.has({EmuMbarrierMisuse}) && context.names("mbarrier.init")) {
+  // Misuse of an mbarrier is most often one that is not published, or whose phases nobody waits
+  // for. Arrivals that come too early or too often are a consequence.
+  bool misused = context.has({EmuMbarrierMisuse});
+  bool onlyWaits = context.effort == Effort::Waits;
+  if (!onlyWaits) {
     proposeProxyFences(context, all);
     proposeBarriers(context, all);
-    sortCandidates(all);
-    return all;
+    proposeCounts(context, all);
   }
-  proposeProxyFences(context, all);
-  proposeGroups(context, all);
-  proposeBarriers(context, all);
-  proposeCounts(context, all);
-  proposeArrivals(context, all);
+  if (!onlyWaits && !(misused && context.effort == Effort::Likely)) {
+    proposeGroups(context, all);
+    proposeArrivals(context, all);
+    proposeMemoryOrder(context, all);
+  }
   proposeWaits(context, all);
-  proposeMemoryOrder(context, all);
   sortCandidates(all);
   return all;
 }
@@ -373,11 +380,25 @@ RepairReport repair(const RepairSubject &subject, const RepairOptions &options) 
   return report;
 }
 
-TrialRunner trialsOf(Device &device, const LoadedModule &module, const std::string &kernel,
-                     const LaunchConfig &config) {
+RepairSubject subjectOf(Device &device, const LoadedModule &module, const std::string &kernel,
+                        const LaunchConfig &config, unsigned timings) {
+  constexpr uint32_t mostStarved = 64;
+  RepairSubject subject;
+  subject.module = module.module;
+  subject.kernel = kernel;
+  const ptx::Function *entry = module.module->function(kernel);
+  subject.blockWarps = (config.block[0] * config.block[1] * config.block[2] + 31) / 32;
+  for (size_t d = 0; d < 3; ++d)
+    subject.clusterBlocks *= std::max(
+        1u, entry && entry->requiredCluster[0] ? entry->requiredCluster[d] : config.cluster[d]);
+  TimingSequence tried{timings, std::min(subject.blockWarps * subject.clusterBlocks, mostStarved),
+                       2};
+  for (uint64_t t = 0; t < tried.size(); ++t)
+    subject.timings.push_back(tried[t]);
   auto before = std::make_shared<Snapshot>(device.memory);
-  return [&device, &module, kernel, config,
-          before](const std::shared_ptr<const ptx::Module> &changed, const LaunchOptions &timing) {
+  subject.run = [&device, &module, kernel, config,
+                 before](const std::shared_ptr<const ptx::Module> &changed,
+                         const LaunchOptions &timing) {
     LoadedModule loaded;
     loaded.module = changed;
     loaded.globals = module.globals; // candidates declare no variables of the module
@@ -389,6 +410,7 @@ TrialRunner trialsOf(Device &device, const LoadedModule &module, const std::stri
     before->restore();
     return trial;
   };
+  return subject;
 }
 
 } // namespace penstock::emu

@@ -74,10 +74,10 @@ struct RepairReport {
 
 RepairReport repair(const RepairSubject &subject, const RepairOptions &options = {});
 
-/// Runs trials of a launch on a device, whose memory is restored after each of them. Both must
-/// outlive the runner.
-TrialRunner trialsOf(Device &device, const LoadedModule &module, const std::string &kernel,
-                     const LaunchConfig &config);
+/// A launch on a device, whose memory is restored after each trial: in \p timings timings, and with
+/// each warp of a cluster starved once. Device and module must outlive the subject.
+RepairSubject subjectOf(Device &device, const LoadedModule &module, const std::string &kernel,
+                        const LaunchConfig &config, unsigned timings);
 
 } // namespace penstock::emu
 

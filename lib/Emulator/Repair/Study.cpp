@@ -14,6 +14,15 @@
 
 namespace penstock::emu {
 
+std::string RepairedMutant::text() const {
+  static const char *const fates[] = {"not reported", "restored", "WRONG", "gave up"};
+  std::string text = std::to_string(line) + " " + instruction + ": " + fates[fate] + " after " +
+                     std::to_string(trials) + " candidates";
+  for (const std::string &what : inserted)
+    text += (&what == inserted.data() ? ": `" : " and `") + what + "`";
+  return fate == Restored || why.empty() ? text : text + ": " + why;
+}
+
 RepairStudy::RepairStudy(RepairSubject original, std::vector<LaunchOptions> more,
                          RepairOptions options)
     : subject(std::move(original)), all(subject.timings), options(std::move(options)) {

@@ -31,6 +31,9 @@ struct RepairedMutant {
   std::vector<std::string> inserted;
   std::string why; ///< Wrong: what differs; otherwise what was tried
   unsigned trials = 0;
+
+  /// "34 bar.sync: restored after 12 candidates: `bar.sync 0;`", with the line of the PTX.
+  std::string text() const;
 };
 
 class RepairStudy {

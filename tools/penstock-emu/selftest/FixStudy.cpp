@@ -45,17 +45,6 @@ RepairSubject subjectOf(const Kernel &kernel) {
   return subject;
 }
 
-void print(const Kernel &kernel, const RepairedMutant &mutant) {
-  static const char *const fates[] = {"unreported", "restored", "WRONG", "gave up"};
-  std::string inserted;
-  for (const std::string &what : mutant.inserted)
-    inserted += " `" + what + "`";
-  printf("%s:%u %s: %s after %u trials%s%s%s\n", kernel.name.c_str(), mutant.line,
-         mutant.instruction.c_str(), fates[mutant.fate], mutant.trials, inserted.c_str(),
-         mutant.why.empty() ? "" : ": ", mutant.why.c_str());
-  fflush(stdout);
-}
-
 } // namespace
 
 int runFixStudy(const std::vector<Kernel> &kernels, unsigned count, bool verbose, bool json) {
@@ -87,7 +76,7 @@ int runFixStudy(const std::vector<Kernel> &kernels, unsigned count, bool verbose
     RepairedMutant mutant = study->second.study(study->second.instructions()[item.instruction]);
     totals.add(mutant);
     if (verbose && mutant.fate != RepairedMutant::Unreported)
-      print(kernels[item.kernel], mutant);
+      puts((kernels[item.kernel].name + ":" + mutant.text()).c_str());
   }
   StudyTotals::Counts all = totals.all();
   if (json)
