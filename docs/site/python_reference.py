@@ -62,7 +62,7 @@ def write_page(root, write):
         for name in names.split():
             if name[0] == "(":
                 continue
-            inherited = "      inherited_members: true\n" if name == "Kernel" else ""
+            inherited = '      inherited_members: true\n      filters: ["!^_[^_]", "!^library$"]\n' if name == "Kernel" else ""
             text += f"\n::: penstock.lang.{name}\n{OPTIONS}{inherited}"
             anchors.append(f"penstock.lang.{name}")
         if section == "Barriers and engines":

@@ -525,7 +525,7 @@ def kernel(signature: str, *, flops: str = "", space: Space | None = None, name:
     A function takes a block, then tensors and scalars in the order of the signature; keyword-only
     parameters are its fields. A class becomes a frozen dataclass whose fields are those of the
     kernel; its ``__call__`` is the function. `flops`: operations of a launch, as a formula of the
-    sizes ("2*M*N*K"). `space`: values of fields for tuning. `tune="measure"`: the first call with some
+    sizes (`2*M*N*K`). `space`: values of fields for tuning. `tune="measure"`: the first call with some
     sizes measures the space, and calls use the fastest point.
     """
     if not isinstance(signature, str):
