@@ -11,7 +11,8 @@ everything else has to be equal.
 Commands run in a folder that has `bin` and `lib` of the build and its example libraries,
 beside a folder `examples`, as the build tree is.
 A page can have sources of its own: a comment `<!-- append: FILE -->` before a ```cpp block
-appends the block to FILE, and FILE.cpp is built as libFILE.so before the next command.
+appends the block to FILE, and FILE.cpp is built as libFILE.so before the next command. A comment
+`<!-- file: FILE -->` before a block writes it to FILE.
 A comment `<!-- change: FILE`, followed by a line `-TEXT` and a line `+TEXT -->`, replaces that
 text in a copy of the file for the next console block. A comment `<!-- console: none -->` marks
 a block that is not run, and a comment `<!-- console`, followed by commands and outputs and a
@@ -34,6 +35,7 @@ parser.add_argument("--update", action="store_true", help="write the outputs tha
 options = parser.parse_args()
 
 BLOCK = re.compile(r"(?:<!-- append: (?P<file>\S+) -->\n```cpp\n(?P<code>.*?)^```"
+                   r"|<!-- file: (?P<copied>\S+) -->\n```\w*\n(?P<content>.*?)^```"
                    r"|<!-- change: (?P<changed>\S+)\n-(?P<old>[^\n]*)\n\+(?P<new>[^\n]*) -->"
                    r"|(?P<none><!-- console: none -->\n)?```console\n(?P<console>.*?)^```"
                    r"|<!-- console\n(?P<hidden>.*?)^-->)", re.S | re.M)
@@ -107,6 +109,10 @@ for match in BLOCK.finditer(text):
         changed[match["changed"]] = source.replace(match["old"], match["new"])
         continue
     if match["none"]:
+        continue
+    if match["copied"]:
+        with open(os.path.join(work, match["copied"]), "w", encoding="utf-8") as file:
+            file.write(match["content"])
         continue
     build_sources()
     changed = {}
