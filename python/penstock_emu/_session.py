@@ -5,7 +5,6 @@
 import collections
 import dataclasses
 import math
-import re
 
 from . import _launches
 from ._host_memory import Ranges
@@ -37,12 +36,6 @@ class KernelCount:
     launches: int = 0
     seconds: float = 0.0
     findings: dict = dataclasses.field(default_factory=lambda: dict.fromkeys(TIERS, 0))
-
-
-def without_notes(text):
-    """A rendered report without the findings of tier `note`."""
-    findings = re.split(r"^(?=\S.*: \w+ PS\d{4}: )", text, flags=re.M)
-    return "".join(each for each in findings if not re.match(r".*?: note PS\d{4}: ", each))
 
 
 class Session:
@@ -108,7 +101,7 @@ class Session:
         for each in rest:
             if each is not first:
                 first.merge(each)
-        return without_notes(first.render()).rstrip() if self.fail_on != "note" else first.render().rstrip()
+        return first.render(notes=self.fail_on == "note").rstrip()
 
     def save(self, path):
         from .device import Device

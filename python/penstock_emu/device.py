@@ -5,6 +5,7 @@
 import copy
 import ctypes
 import difflib
+import operator
 import struct
 
 import numpy
@@ -104,7 +105,14 @@ class Device:
 
 
 def triple(sizes, rest=1):
-    sizes = (sizes,) if isinstance(sizes, int) else tuple(sizes)
+    """The sizes of a grid, a block or a cluster in all three dimensions."""
+    try:
+        sizes = (operator.index(sizes),) if hasattr(sizes, "__index__") else tuple(operator.index(each) for each in sizes)
+    except TypeError:
+        what = "a function" if callable(sizes) else repr(sizes)
+        raise EmulatorError(f"{what} is not the size of a grid or block: expected 1 to 3 numbers") from None
+    if not 1 <= len(sizes) <= 3:
+        raise EmulatorError(f"{sizes} is not the size of a grid or block: expected 1 to 3 numbers")
     return sizes + (rest,) * (3 - len(sizes))
 
 
@@ -131,7 +139,7 @@ class Module:
         self.handle = library().load(device.handle, text, len(text), name.encode(), ctypes.byref(report))
         self.report = Report(report.value)
         if not self.handle:
-            raise EmulatorError(self.report.render() or "the PTX cannot be loaded")
+            raise EmulatorError(self.report.render(notes=True) or "the PTX cannot be loaded")
         self.kernels = [library().kernel_name(self.handle, i).decode()
                         for i in range(library().kernel_count(self.handle))]
 

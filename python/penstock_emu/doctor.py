@@ -6,8 +6,8 @@
     penstock doctor [--format json]
     python -m penstock_emu.doctor
 
-Packages are not imported: their versions come from their metadata. The exit code is 1 if the emulator cannot be used, and
-0 otherwise: everything else is optional.
+Versions of packages come from their metadata; each package and the driver are also loaded once, in processes of their own.
+The exit code is 1 if the emulator cannot be used, and 0 otherwise: everything else is optional.
 """
 
 import argparse
@@ -34,6 +34,7 @@ class Item:
     get: str = ""
     required: bool = False
     problem: str = ""
+    loads: bool = True  # False: it is installed, but importing or loading it fails
 
     @property
     def state(self):
@@ -49,7 +50,7 @@ PACKAGES = (
     ("cute", "nvidia-cutlass-dsl", "cutlass", "CuTe DSL kernels", "4.0", "pip install nvidia-cutlass-dsl"),
     ("tilus", "tilus", "tilus", "Tilus kernels", "", "pip install tilus"),
     ("torch", "torch", "torch", "pytest --kernel-sanitizer on tests that use torch", "2.5",
-     "pip install torch --index-url https://download.pytorch.org/whl/cpu"),
+     "pip install torch --index-url https://download.pytorch.org/whl/cpu, or pip install torch from PyPI"),
     ("pytest", "pytest", "pytest", "pytest --kernel-sanitizer", "7.0", "pip install pytest"),
 )
 
@@ -58,10 +59,39 @@ def numbers(version):
     return tuple(int(each) for each in re.findall(r"\d+", version)[:3])
 
 
+LOAD_SECONDS = 120
+
+
+def try_loading(tried):
+    """Runs Python code for each item, all at the same time, and reports what fails."""
+    command = [sys.executable] + (["-S"] if sys.flags.no_site else []) + ["-c"]
+    running = [(item, subprocess.Popen(command + [code], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                       stdin=subprocess.DEVNULL, text=True)) for item, code in tried]
+    for item, process in running:
+        try:
+            _, errors = process.communicate(timeout=LOAD_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            process.returncode, errors = 1, f"no answer within {LOAD_SECONDS} s"
+        if process.returncode:
+            lines = errors.strip().splitlines() or [f"exit code {process.returncode}"]
+            item.loads = False
+            item.problem = "\n".join(filter(None, [item.problem, "cannot be loaded: " + lines[-1]]))
+
+
+def is_installed(module):
+    """Whether a module can be found, without importing the packages that it is in."""
+    top, *inner = module.split(".")
+    spec = importlib.util.find_spec(top)
+    return spec is not None and (not inner or any(os.path.exists(os.path.join(folder, *inner))
+                                                  for folder in spec.submodule_search_locations or ()))
+
+
 def package(name, distribution, module, use, oldest, get):
     item = Item(name, use=use, get=get)
     try:
-        if importlib.util.find_spec(module) is None:
+        if not is_installed(module):
             return item
         item.version = importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
@@ -138,12 +168,22 @@ def driver():
     return item
 
 
+DRIVER = """import ctypes, sys
+status = ctypes.CDLL({0!r}).cuInit(0)
+if status:
+    sys.exit(f"cuInit returns {{status}}" + (": there is no GPU" if status == 100 else ""))
+"""
+
+
 def items():
     made = [emulator(), plugin(), cuda_libraries(), compiler()]
-    made += [package(*each) for each in PACKAGES]
+    packages = [(package(*each), f"import {each[2]}") for each in PACKAGES]
+    gpu = driver()
+    try_loading([each for each in packages + [(gpu, DRIVER.format(gpu.version))] if each[0].version])
+    made += [item for item, _ in packages]
     made += [program("nvcc", "PENSTOCK_NVCC", "TileLang kernels, penstock-nvcc",
                      "install the CUDA toolkit: https://developer.nvidia.com/cuda-downloads"),
-             program("ptxas", "TRITON_PTXAS_PATH", "nothing: the emulator runs PTX", "part of the CUDA toolkit"), driver()]
+             program("ptxas", "TRITON_PTXAS_PATH", "nothing: the emulator runs PTX", "part of the CUDA toolkit"), gpu]
     return made
 
 
@@ -153,7 +193,10 @@ def languages(found):
 
     def needs(*names):
         gone = [name for name in names if not by_name[name].version]
-        return f"needs {', '.join(gone)}" if gone else None
+        broken = [name for name in names if not by_name[name].loads]
+        reasons = [f"needs {', '.join(gone)}"] if gone else []
+        reasons += [f"{', '.join(broken)} cannot be loaded"] if broken else []
+        return "; ".join(reasons) or None
 
     return [
         ("PTX files", needs("penstock-emu") or "penstock-emu run-ptx FILE.ptx KERNEL"),

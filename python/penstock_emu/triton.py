@@ -10,6 +10,8 @@ are supported.
 """
 
 import dataclasses
+import inspect
+import os
 
 import numpy
 import triton
@@ -18,7 +20,7 @@ from triton.backends.nvidia.compiler import CUDAOptions
 from triton.compiler import ASTSource
 
 from ._library import EmulatorError
-from .device import Output, TensorMap, known_names
+from .device import Output, TensorMap, known_names, triple
 from .device import check as check_ptx
 from .device import mutate as mutate_ptx
 
@@ -72,11 +74,25 @@ def source_class(kernel):
     return ASTSource
 
 
-def check_names(kernel, args):
-    """Reports arguments that a kernel does not have, and those that are missing."""
+def function_of(kernel):
+    """The jit function of a kernel, and texts of its configurations if it has autotune or heuristics."""
+    configurations = []
+    while not hasattr(kernel, "params") and hasattr(kernel, "fn"):
+        configurations += [str(config) for config in getattr(kernel, "configs", None) or []]
+        if values := getattr(kernel, "values", None):
+            configurations.append("heuristics for " + ", ".join(values))
+        kernel = kernel.fn
     if not hasattr(kernel, "params"):
-        raise EmulatorError(f"{type(kernel).__name__} is not a kernel: expected a function of triton.jit or gluon.jit, "
-                            "without heuristics and autotune")
+        raise EmulatorError(f"{getattr(kernel, '__name__', type(kernel).__name__)} is not a kernel: expected a function with "
+                            "@triton.jit or @gluon.jit")
+    return kernel, configurations
+
+
+def check_names(kernel, args, configurations=()):
+    """Reports arguments that a kernel does not have, and those that are missing."""
+    if not isinstance(args, dict):
+        raise EmulatorError(f"args is a {type(args).__name__}: expected a dict from names of parameters to values, as in "
+                            f"args=dict({kernel.params[0].name if kernel.params else 'x'}=..)")
     names = [parameter.name for parameter in kernel.params]
     title = getattr(kernel, "__name__", "the kernel")
     for name in args:
@@ -85,7 +101,12 @@ def check_names(kernel, args):
     missing = [parameter.name for parameter in kernel.params
                if parameter.name not in args and not parameter.has_default]
     if missing:
-        raise EmulatorError(f"{title} has no argument for " + ", ".join(f"`{name}`" for name in missing))
+        hint = ""
+        if configurations:
+            hint = ("; it has autotune or heuristics, which are not run: pass the constants of one configuration in args, and "
+                    "its num_warps and num_stages to check. Configurations: " + "; ".join(configurations[:4]))
+            hint += f" and {len(configurations) - 4} more" if len(configurations) > 4 else ""
+        raise EmulatorError(f"{title} has no argument for " + ", ".join(f"`{name}`" for name in missing) + hint)
 
 
 def check_options(options):
@@ -98,7 +119,8 @@ def check_options(options):
 
 def compile_kernel(kernel, args, capability=90, num_warps=4, num_stages=3, **options):
     """Compiles a kernel for arguments; returns what triton.compile does."""
-    check_names(kernel, args)
+    kernel, configurations = function_of(kernel)
+    check_names(kernel, args, configurations)
     check_options(options)
     names = [parameter.name for parameter in kernel.params]
     constant = {p.name for p in kernel.params if p.is_constexpr}
@@ -121,6 +143,10 @@ def compile_kernel(kernel, args, capability=90, num_warps=4, num_stages=3, **opt
 def launch_of(kernel, grid, args, capability=90, num_warps=4, num_stages=3, **options):
     """Compiles a kernel; returns its PTX with the arguments of a launch."""
     compiled = compile_kernel(kernel, args, capability, num_warps, num_stages, **options)
+    kernel, _ = function_of(kernel)
+    if callable(grid):  # as Triton's launcher calls it
+        grid = grid({p.name: args[p.name] if p.name in args else p.default for p in kernel.params})
+    grid = triple(grid)
     meta = compiled.metadata
     values, names = [], []
     descriptors = iter(getattr(meta, "tensordesc_meta", None) or [])
@@ -132,7 +158,7 @@ def launch_of(kernel, grid, args, capability=90, num_warps=4, num_stages=3, **op
         expanded = value.parameters(next(descriptors)) if isinstance(value, Descriptor) else [value]
         values += expanded
         names += [name] * len(expanded)
-    blocks = numpy.prod([grid] if isinstance(grid, int) else grid)
+    blocks = numpy.prod(grid)
     for what, size in (("global_scratch", "global_scratch_size"), ("profile_scratch", "profile_scratch_size")):
         if not hasattr(meta, size):
             continue  # Triton 3.4 has no second one
@@ -144,15 +170,36 @@ def launch_of(kernel, grid, args, capability=90, num_warps=4, num_stages=3, **op
                 cluster=cluster if any(size > 1 for size in cluster) else None, name=meta.name + ".ptx", names=names)
 
 
+def remark_for(kernel):
+    """Returns a function that explains findings in code that Triton adds to a kernel: it has the line of its `def`."""
+    function = function_of(kernel)[0].fn
+    lines, first = inspect.getsourcelines(function)
+    before = next((i for i, line in enumerate(lines) if line.lstrip().startswith("def ")), 0)
+    file, line = inspect.getsourcefile(function), first + before
+
+    def remark(finding):
+        places = [(finding.file, finding.line)] + [(note.file, note.line) for note in finding.notes]
+        if not any(at == line and name and os.path.basename(name) == os.path.basename(file) for name, at in places):
+            return None
+        return (f"{finding.code}: the access of line {line}, the `def` of the kernel, is in code that Triton generates, not in "
+                "yours. Known problems of compilers are in docs/results/field-findings.md; raise_on(.., "
+                f'ignore={{"{finding.code}": "reason"}}) accepts this one.')
+    return remark
+
+
 def check(kernel, grid, args, capability=90, num_warps=4, num_stages=3, timings=4, threads=0, max_instructions=0,
           **options):
     """Compiles a kernel, runs it in several timings and returns the findings.
 
-    `args` maps names of parameters to numpy arrays, numbers and Descriptors. Arrays have the results afterwards.
-    `capability` is 90 for Hopper or 100 for Blackwell.
+    `args` maps names of parameters to numpy arrays, numbers and Descriptors. Arrays have the results afterwards. `grid` is
+    1 to 3 numbers or a function of the arguments. `capability` is 80, 86 or 89 for Ampere and Ada, 90 for Hopper, 100 or
+    103 for Blackwell, or 120. Autotune and heuristics are not run: `args` has their constants, and `num_warps` and
+    `num_stages` are those of one configuration. Other options are Triton's, as `num_ctas` or `maxnreg`.
     """
-    return check_ptx(**launch_of(kernel, grid, args, capability, num_warps, num_stages, **options), timings=timings,
-                     threads=threads, max_instructions=max_instructions)
+    report = check_ptx(**launch_of(kernel, grid, args, capability, num_warps, num_stages, **options), timings=timings,
+                       threads=threads, max_instructions=max_instructions)
+    report.remark = remark_for(kernel)
+    return report
 
 
 def mutate(kernel, grid, args, capability=90, num_warps=4, num_stages=3, timings=4, **options):

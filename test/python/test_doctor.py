@@ -25,9 +25,11 @@ class Doctor(unittest.TestCase):
         command = ["-c", code] if code else ["-m", "penstock_emu.doctor"]
         return subprocess.run([sys.executable, "-S", *command, *options], env=environment, capture_output=True, text=True)
 
-    def package(self, name, version, module):
+    def package(self, name, version, module, code=""):
         (self.folder / module).mkdir()
-        (self.folder / module / "__init__.py").write_text("raise SystemExit('the doctor imports nothing')\n")
+        # Packages are imported in other processes than that of the doctor.
+        doctor = "import sys\nassert 'penstock_emu' not in sys.modules\n"
+        (self.folder / module / "__init__.py").write_text(doctor + code)
         info = self.folder / f"{name.replace('-', '_')}-{version}.dist-info"
         info.mkdir()
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
@@ -59,6 +61,31 @@ class Doctor(unittest.TestCase):
         self.assertIn("older than 2.5", items["torch"]["problem"])
         self.assertIn("PENSTOCK_NVCC=", items["nvcc"]["problem"])
         self.assertEqual(report["checks"]["TileLang"], "penstock_emu.tilelang.check")
+
+    def test_packages_are_tried(self):
+        self.package("torch", "2.9.0", "torch", "raise OSError('libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent')\n")
+        self.package("numpy", "2.4.6", "numpy")
+        self.package("pytest", "9.0.0", "pytest")
+        self.package("triton", "3.9.0", "triton", "import os; os._exit(7)\n")
+        report = json.loads(self.run_doctor("--format", "json").stdout)
+        items = {item["name"]: item for item in report["items"]}
+        self.assertEqual({name: items[name]["state"] for name in ("torch", "triton", "numpy", "pytest")},
+                         {"torch": "wrong", "triton": "wrong", "numpy": "found", "pytest": "found"})
+        self.assertEqual(items["torch"]["problem"],
+                         "cannot be loaded: OSError: libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent")
+        self.assertEqual(items["triton"]["problem"], "cannot be loaded: exit code 7")
+        self.assertEqual(report["checks"]["existing tests"], "torch cannot be loaded")
+        self.assertEqual(report["checks"]["Triton"], "triton cannot be loaded")
+
+    def test_the_driver_is_tried(self):
+        library = self.folder / "libcuda.so.1"
+        library.write_text("no library")
+        code = f"import ctypes.util; ctypes.util.find_library = lambda name: {str(library)!r}\n" \
+               "import sys; from penstock_emu import doctor; sys.exit(doctor.main())"
+        report = json.loads(self.run_doctor("--format", "json", code=code).stdout)
+        driver = next(item for item in report["items"] if item["name"] == "GPU driver")
+        self.assertEqual(driver["state"], "wrong")
+        self.assertRegex(driver["problem"], "cannot be loaded: OSError: .*libcuda.so.1")
 
     def test_fails_without_the_emulator(self):
         ran = self.run_doctor(library="/nonexistent/libpenstock_emu.so")

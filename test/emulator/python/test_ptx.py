@@ -57,6 +57,58 @@ def test_reports_are_saved(tmp_path):
     assert '"2.1.0"' in (tmp_path / "report.sarif").read_text()
 
 
+# Threads of a block store one value to a word (a note), and the last one reads beyond the end.
+BOUNDS = """
+.version 8.6
+.target sm_90a
+.address_size 64
+.visible .entry bounds(.param .u64 out, .param .u32 at) {
+.reg .b32 %r<4>; .reg .b64 %x<4>;
+ld.param.u64 %x0, [out]; ld.param.u32 %r0, [at];
+st.global.u32 [%x0], 7;
+mul.wide.u32 %x1, %r0, 4; add.u64 %x1, %x0, %x1; st.global.u32 [%x1], 7;
+ret;
+}
+"""
+
+
+def test_notes_are_only_counted_beside_errors():
+    out = numpy.zeros(8, numpy.uint32)
+    noted = penstock_emu.check(BOUNDS, "bounds", 1, 32, [out, 1])
+    assert {each.tier for each in noted.findings} == {"note"}
+    noted.raise_on("undefined")
+    assert "note PS1743" in noted.render() and "render(notes=True)" not in noted.render()
+    with pytest.raises(penstock_emu.FindingsError, match="note PS1743"):
+        noted.raise_on("note")
+    report = penstock_emu.check(BOUNDS, "bounds", 1, 32, [out, 1000], timings=1)
+    with pytest.raises(penstock_emu.FindingsError) as failed:
+        report.raise_on("undefined")
+    assert "error PS2104" in str(failed.value) and "note PS1743" not in str(failed.value)
+    assert str(failed.value).endswith("1 note: render(notes=True)\n")
+    assert "note PS1743" in report.render(notes=True)
+    assert "PS1743" in report.render("json")
+
+
+def test_a_run_that_stops_says_so():
+    report = penstock_emu.check(BOUNDS, "bounds", 4, 32, [numpy.zeros(8, numpy.uint32), 1000])
+    assert not report.completed and "The run stopped at a finding" in report.render()
+    report, _, _ = run("")
+    assert report.completed and "The run stopped" not in report.render()
+
+
+def test_tiers_and_ignored_codes():
+    report, _, _ = run("")
+    for tier in ("warning", "WRONG", None):
+        with pytest.raises(penstock_emu.EmulatorError, match='tiers are "note", "undefined", "wrong"'):
+            report.raise_on(tier)
+    with pytest.raises(penstock_emu.EmulatorError, match='expected one like "PS2102"'):
+        report.raise_on("wrong", ignore=["race"])
+    report.raise_on("wrong", ignore="PS2101")
+    assert "ignored: 1 finding PS2101\n" in report.render()
+    with pytest.raises(penstock_emu.FindingsError):
+        report.raise_on("wrong")
+
+
 def test_mutants():
     x, y = numpy.arange(128, dtype=numpy.float32), numpy.zeros(128, numpy.float32)
     report = penstock_emu.mutate(REVERSE.replace("BARRIER", "bar.sync 0; bar.sync 1;"), "reverse", 1, 128,

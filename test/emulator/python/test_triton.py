@@ -7,7 +7,7 @@ import pytest
 import triton
 import triton.language as tl
 
-from penstock_emu import EmulatorError, Output
+from penstock_emu import EmulatorError, FindingsError, Output
 from penstock_emu.triton import Descriptor, check
 
 
@@ -63,3 +63,56 @@ def test_misnamed_arguments_are_named():
         check(row_sums, 4, dict(x=x, out=x, N=100, STRIDE=1, BLOCK=128))
     with pytest.raises(EmulatorError, match="Triton has no option `num_cta`; did you mean `num_ctas`"):
         check(row_sums, 4, dict(x=x, out=x, N=100, STRIDE=1, SHIFT=0, BLOCK=128), num_cta=2)
+
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 64}, num_warps=2), triton.Config({"BLOCK": 128})], key=["N"])
+@triton.heuristics({"STEP": lambda args: 1})
+@triton.jit
+def tuned(x, out, N, BLOCK: tl.constexpr, STEP: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < N, other=0.0) + STEP, mask=i < N)
+
+
+def test_tuned_kernels_need_the_constants_of_a_configuration():
+    x, out = numpy.ones(200, numpy.float32), numpy.zeros(200, numpy.float32)
+    check(tuned, lambda meta: (triton.cdiv(meta["N"], meta["BLOCK"]),),
+          dict(x=x, out=Output(out), N=200, BLOCK=64, STEP=1)).raise_on("undefined")
+    assert (out == 2).all()
+    with pytest.raises(EmulatorError) as wrong:
+        check(tuned, 4, dict(x=x, out=Output(out), N=200, STEP=1))
+    for part in ("no argument for `BLOCK`; it has autotune", "BLOCK: 64, num_warps: 2", "heuristics for STEP"):
+        assert part in str(wrong.value)
+
+
+def test_wrong_calls_are_explained():
+    x = numpy.ones((4, 100), numpy.float32)
+    args = dict(x=x, out=Output(numpy.zeros(4, numpy.float32)), N=100, STRIDE=1, SHIFT=0, BLOCK=128)
+    for grid, message in (("4", "'4' is not the size of a grid"), ((1, 2, 3, 4), "expected 1 to 3 numbers"),
+                          (lambda meta: None, "None is not the size of a grid")):
+        with pytest.raises(EmulatorError, match=message):
+            check(row_sums, grid, args)
+    with pytest.raises(EmulatorError, match="args is a list: expected a dict from names of parameters.*args=dict\\(x="):
+        check(row_sums, 4, [x, 100])
+    with pytest.raises(EmulatorError, match="test_wrong_calls_are_explained is not a kernel: expected a function with @triton"):
+        check(test_wrong_calls_are_explained, 4, args)
+
+
+def test_code_of_the_compiler_is_named():
+    # tcgen05.alloc and the first load share an address: docs/results/field-findings.md.
+    a, b = numpy.ones((2, 128, 128), numpy.float16)
+    c = numpy.zeros((128, 128), numpy.float16)
+    report = check(matmul, (1, 1), dict(a=Descriptor(a, [128, 64]), b=Descriptor(b, [64, 128]), c=Descriptor(c, [128, 128]),
+                                        K=128, BM=128, BN=128, BK=64), 100, timings=1)
+    assert [each.code for each in report.findings] == ["PS2102"]
+    with pytest.raises(FindingsError, match="is in code that Triton generates, not in yours.*field-findings.md"):
+        report.raise_on("undefined")
+    report.raise_on("undefined", ignore={"PS2102": "Triton's own code"})
+    assert "ignored: 1 finding PS2102 (Triton's own code)" in report.render()
+    with pytest.raises(FindingsError):
+        report.raise_on("undefined", ignore=["PS2101"])
+
+
+def test_findings_of_the_kernel_are_not_blamed_on_the_compiler():
+    x = numpy.ones((5, 100), numpy.float32)
+    report = check(row_sums, 4, dict(x=x, out=x, N=100, STRIDE=100, SHIFT=100, BLOCK=128))
+    assert report.findings and "code that Triton generates" not in report.render()
