@@ -173,13 +173,14 @@ func.func @softmax(%A: !g2f32, %C: !g2f32, %scale: f32) attributes {tile.kernel}
   float scale = 0.25f;
   runClean(text, {A, C, scalar(scale)});
   for (int64_t i = 0; i < M; ++i) {
-    float top = -INFINITY, sum = 0, e[7] = {};
+    float top = -INFINITY, e[7] = {};
+    double sum = 0; // rounded once
     for (int64_t j = 0; j <= i; ++j)
       top = std::max(top, A(i, j));
     for (int64_t j = 0; j <= i; ++j)
       sum += e[j] = float(std::exp2(double((A(i, j) - top) * scale)));
     for (int64_t j = 0; j < N; ++j)
-      EXPECT_EQ(C(i, j), e[j] / sum) << i << ", " << j;
+      EXPECT_EQ(C(i, j), e[j] / float(sum)) << i << ", " << j;
   }
 }
 
