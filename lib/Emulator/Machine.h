@@ -308,6 +308,7 @@ struct Cluster {
   Warp *running = nullptr;
   AsyncWork::Engine lastProgressBy = AsyncWork::Engine::None; ///< None: a warp
   std::unique_ptr<Watch> watch;                               ///< while Standstill runs the warps
+  bool crossed = false; ///< Timing::Random: an instruction has synchronized with other clusters
   uint64_t clockAhead = 0;                                    ///< of the instructions
 
   /// Cost of the instructions: 32 steps of work count as one more.
@@ -396,9 +397,18 @@ struct Grid {
   std::vector<std::atomic<bool>> reached;
   std::atomic<uint64_t> instructions{0}, spent{0};
   std::atomic<bool> abort{false};
-  // Cluster launch control: clusters not started yet, in order.
+  // Clusters that neither run nor have been handed out by cluster launch control.
   std::mutex launchMutex;
-  uint32_t nextCluster = 0;
+  uint32_t nextCluster = 0; ///< how many have been taken
+  /// Clusters in the order in which they start; empty: in the order of their numbers.
+  std::vector<uint32_t> startOrder;
+
+  // With launchMutex held.
+  bool allTaken() const { return nextCluster >= numClusters; }
+  uint32_t takeCluster() {
+    uint32_t position = nextCluster++;
+    return startOrder.empty() ? position : startOrder[position];
+  }
 
   bool checks() const { return options.checks; }
   uint32_t numBlocks() const { return numClusters * ctasPerCluster; }

@@ -200,6 +200,7 @@ bool Cluster::runSplit(Warp &warp, size_t splitIndex, unsigned quantum) {
     }
     if (split.pc >= size)
       return true;
+  bool pauses = grid->options.timing == Timing::Random;
     const DInst &inst = code[split.pc];
     ++instructions;
     ex.pc = split.pc;
@@ -244,6 +245,10 @@ bool Cluster::step() {
   if (grid->options.timing == Timing::Paced)
     return stepPaced();
   // Splits that may run: not blocked, or something has happened since.
+    if (pauses && inst.crossCta) {
+      crossed = true;
+      return true;
+    }
   struct Candidate {
     Warp *warp;
     size_t split;
@@ -298,7 +303,9 @@ bool Cluster::step() {
     return runSplit(*ready[pick].warp, ready[pick].split, quantum);
   }
   if (!ready.empty() && (!allPoll || heads.empty())) {
-    Candidate &next = ready[cursor++ % ready.size()];
+    // Lazy: from the last to the first, so that each pair runs in both orders.
+    size_t at = cursor++ % ready.size();
+    Candidate &next = ready[timing == Timing::Lazy ? ready.size() - 1 - at : at];
     return runSplit(*next.warp, next.split, 1024);
   }
   return runEvent(heads[0]);
@@ -364,6 +371,9 @@ void Cluster::run(bool slice) {
 
 /// The end of a cluster: what was left behind.
 void Cluster::finish() {
+    // Others may run between two atomics of a thread.
+    if (slice && std::exchange(crossed, false) && random() % 2)
+      return;
   if (finished)
     return;
   finished = true;

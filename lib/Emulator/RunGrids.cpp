@@ -16,6 +16,7 @@
 #include "Emulator/Races/HappensBefore.h"
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -65,6 +66,8 @@ public:
     // Launch control is only of use if some clusters have to wait.
     if (grid.program->usesLaunchControl)
       room = std::min(room, std::max(1u, grid.numClusters / 3));
+    random.seed(grid.options.seed * 0x9e3779b97f4a7c15 + grid.firstCluster);
+    chooseOrder();
   }
 
   Grid &grid;
@@ -75,10 +78,15 @@ public:
     start();
     bool worked = false;
     for (size_t i = 0; i < resident.size();) {
-      uint64_t before = resident[i]->instructions + resident[i]->progress;
-      resident[i]->run(true);
-      worked |= resident[i]->instructions + resident[i]->progress != before;
-      if (resident[i]->finished)
+      Cluster &cluster = *resident[i].cluster;
+      if (waits(resident[i])) {
+        ++i;
+        continue;
+      }
+      uint64_t before = cluster.instructions + cluster.progress;
+      cluster.run(true);
+      worked |= cluster.instructions + cluster.progress != before;
+      if (cluster.finished)
         resident.erase(resident.begin() + int64_t(i));
       else
         ++i;
@@ -89,7 +97,7 @@ public:
   }
 
   /// Makes room for all blocks that may be resident on the GPU at the same time, registers
-  /// aside; returns whether that is more than before.
+  /// aside; returns whether more can start than before.
   bool addRoom() {
     if (allStarted())
       return false;
@@ -97,24 +105,58 @@ public:
     uint32_t perSm = std::min({32u, 2048 / (grid.warpsPerCta * 32),
                                (device.maxShared + sharedReserved) / grid.sharedBytes});
     uint32_t most = std::max(room, device.numSms * std::max(1u, perSm) / grid.ctasPerCluster);
-    return std::exchange(room, most) != most;
+    if (std::exchange(room, most) != most)
+      return true;
+    // Blocks of higher numbers may wait for those of lower ones, which GPUs start first. Kernels
+    // rely on it, although CUDA does not promise it: the others start in this order, beside those
+    // that wait.
+    std::lock_guard<std::mutex> lock(grid.launchMutex);
+    if (grid.startOrder.empty() || inOrder)
+      return false;
+    inOrder = true;
+    std::sort(grid.startOrder.begin() + grid.nextCluster, grid.startOrder.end());
+    room *= 2;
+    return true;
   }
 
   void addTo(std::vector<Cluster *> &clusters) const {
-    for (const auto &cluster : resident)
-      clusters.push_back(cluster.get());
+    for (const Resident &each : resident)
+      clusters.push_back(each.cluster.get());
   }
 
   /// Something has happened in another grid: threads that wait are asked again.
   void wake() {
-    for (auto &cluster : resident)
-      ++cluster->progress;
+    for (Resident &each : resident)
+      ++each.cluster->progress;
   }
 
 private:
+  struct Resident {
+    std::unique_ptr<Cluster> cluster;
+    uint64_t slowness = 1; ///< it has one turn in so many rounds, on average
+  };
+
+  /// Acquire and release order accesses by the order of a run, so that each pair of blocks runs
+  /// in both orders: eager and lazy are mirror images of each other.
+  void chooseOrder() {
+    Timing timing = grid.options.timing;
+    if (timing != Timing::Lazy && timing != Timing::Random)
+      return;
+    std::vector<uint32_t> &order = grid.startOrder;
+    order.resize(grid.numClusters);
+    std::iota(order.begin(), order.end(), 0);
+    if (timing == Timing::Lazy)
+      std::reverse(order.begin(), order.end());
+    else
+      std::shuffle(order.begin(), order.end(), random);
+  }
+
+  /// Returns whether a cluster has no turn in this round.
+  bool waits(const Resident &each) { return each.slowness > 1 && random() % each.slowness; }
+
   bool allStarted() {
     std::lock_guard<std::mutex> lock(grid.launchMutex);
-    return grid.nextCluster >= grid.numClusters;
+    return grid.allTaken();
   }
 
   void start() {
@@ -122,13 +164,19 @@ private:
       auto cluster = std::make_unique<Cluster>();
       {
         std::lock_guard<std::mutex> lock(grid.launchMutex);
-        if (grid.nextCluster >= grid.numClusters)
+        if (grid.allTaken())
           return;
-        cluster->index = grid.nextCluster++;
+        cluster->index = grid.takeCluster();
       }
       cluster->grid = &grid;
       cluster->start();
-      resident.push_back(std::move(cluster));
+      uint64_t slowness = 1;
+      // With even seeds, all have as many turns, so that they overlap. With odd ones, some are
+      // delayed as a whole. A starved warp must be the last one.
+      if (grid.options.timing == Timing::Random && grid.options.seed % 2 &&
+          grid.options.starvedWarp < 0)
+        slowness = uint64_t(1) << 2 * (random() % 4);
+      resident.push_back({std::move(cluster), slowness});
     }
   }
 
@@ -141,7 +189,9 @@ private:
   }
 
   uint32_t room;
-  std::vector<std::unique_ptr<Cluster>> resident;
+  bool inOrder = false; ///< the clusters that are left start in the order of their numbers
+  std::mt19937_64 random;
+  std::vector<Resident> resident;
 };
 
 /// Grids, and clusters that may wait for each other, take turns on this thread.

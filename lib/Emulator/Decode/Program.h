@@ -58,6 +58,8 @@ struct DInst {
   /// flight.
   bool checkRegisters = false;
   bool usesClock = false;
+  /// Sets Program::crossCta. Timing::Random lets other threads run after it.
+  bool crossCta = false;
   /// With checkRegisters: the operands that are written.
   uint8_t firstWritten = 0, endWritten = 0;
   ptx::Type type = ptx::Type::None;

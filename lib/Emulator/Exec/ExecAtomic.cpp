@@ -236,7 +236,7 @@ bool decodeAtomic(Decoder &d, const ptx::Instruction &inst, DInst &out) {
               uint8_t(uint8_t(Decoder::scopeOf(inst)) << 4);
   d.program.narrowAcquires |= Decoder::scopeOf(inst) != Scope::Device;
   if (ptx::Space(out.imm[1]) != ptx::Space::Shared)
-    d.program.crossCta = true;
+    d.program.crossCta = out.crossCta = true;
   std::vector<Opnd> ops(2);
   size_t at = 0;
   const ptx::Operand *results = nullptr; // of a vector

@@ -87,8 +87,8 @@ void tryCancel(Exec &ex, const DInst &inst) {
             if (!*decided) {
               *decided = true;
               std::lock_guard<std::mutex> lock(grid->launchMutex);
-              if (grid->nextCluster < grid->numClusters) {
-                uint32_t at = grid->nextCluster++;
+              if (!grid->allTaken()) {
+                uint32_t at = grid->takeCluster();
                 response->valid = 1;
                 for (size_t d = 0; d < 3; ++d) {
                   uint32_t across = grid->config.grid[d] / grid->clusterDim[d];

@@ -196,7 +196,7 @@ bool decodeAccess(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   out.flags = uint8_t((strong ? StrongAccess : 0) |
                       (inst.has(".acquire") || inst.has(".release") ? AcquireOrRelease : 0));
   if (strong && space != Space::Shared)
-    d.program.crossCta = true;
+    d.program.crossCta = out.crossCta = true;
   if (strong && !isStore)
     d.program.narrowAcquires |= Scope(out.mode) != Scope::Device;
   d.setOperands(out, std::move(ops));

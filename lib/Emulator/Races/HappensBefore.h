@@ -9,8 +9,10 @@
 // acquire views; asynchronous operations are entered when they are issued, with
 // what their issuer knew, and count as seen once their completion has been
 // acquired. Since accesses are checked against clocks and not against the
-// moment at which data moved, a race is found in every timing that executes
-// both accesses.
+// moment at which data moved, a missing wait is found in every timing that
+// executes both accesses. Releases and acquires of variables synchronize in the
+// order of the run, so that a race beside them may be visible in some orders
+// only: the timings vary it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_EMULATOR_RACES_HAPPENSBEFORE_H

@@ -429,6 +429,45 @@ void addBlockPoll(std::vector<Kernel> &kernels) {
   g.finishKernel(kernels, expected);
 }
 
+/// Block \p writer stores a word or zeroes a sum, and raises a counter that the others test before
+/// they use it. A twin raises or reads it without a test, which orders the blocks by chance:
+/// whether the writer has the highest or the lowest number, it has to be seen.
+void addUntestedCounters(std::vector<Kernel> &kernels) {
+  constexpr unsigned blocks = 3, counter = 1;
+  for (unsigned writer : {0u, blocks - 1})
+    for (bool adds : {false, true}) {
+      std::string name = adds ? "zeroed-sum-" : "message-";
+      Grid g((name + std::to_string(writer)).c_str(), blocks, 1);
+      g.op("@!" + g.first + " ret");
+      std::string which = std::to_string(writer);
+      g.when(g.compare("eq", g.block, which), [&] {
+        g.op("st.global.u32 " + g.word(0) + ", 5", "write");
+        g.op("atom.acq_rel.gpu.global.add.u32 " + g.r32() + ", " + g.word(counter) + ", 1",
+             "raise");
+      });
+      g.when(g.compare("ne", g.block, which), [&] {
+        std::string top = g.freshLabel();
+        g.label(top);
+        std::string seen =
+            g.value("atom.acq_rel.gpu.global.add.u32", g.word(counter) + ", 0", "take");
+        g.op("@" + g.compare("eq", seen, "0") + " bra " + top, "test");
+        if (adds)
+          g.op("red.relaxed.gpu.global.add.u32 " + g.word(0) + ", 1", "use");
+        else
+          g.op("st.global.u32 " + g.at(g.out, g.add(g.block, "2")) + ", " +
+               g.value("ld.global.u32", g.word(0), "use"));
+      });
+      g.without("test", race, {"write", "use"});
+      g.changed("raise", ".acq_rel", ".relaxed", race, {"write", "use"});
+      std::vector<uint32_t> expected(2 + blocks);
+      expected[0] = adds ? 5 + blocks - 1 : 5;
+      expected[counter] = 1;
+      for (unsigned b = 0; b < blocks && !adds; ++b)
+        expected[2 + b] = b == writer ? 0 : 5;
+      g.finishKernel(kernels, expected);
+    }
+}
+
 } // namespace
 
 void addMemoryKernels(std::vector<Kernel> &kernels) {
@@ -453,6 +492,7 @@ void addMemoryKernels(std::vector<Kernel> &kernels) {
   addLookBack(kernels);
   addLastBlock(kernels);
   addBlockPoll(kernels);
+  addUntestedCounters(kernels);
 }
 
 } // namespace penstock::emu::selftest
