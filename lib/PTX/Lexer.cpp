@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "PTX/Lexer.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -39,8 +40,7 @@ bool Lexer::skipBlanks() {
     } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v') {
       ++pos;
     } else if (c == '/' && pos + 1 < text.size() && text[pos + 1] == '/') {
-      while (pos < text.size() && text[pos] != '\n')
-        ++pos;
+      lineComment();
     } else if (c == '/' && pos + 1 < text.size() && text[pos + 1] == '*') {
       size_t end = text.find("*/", pos + 2);
       if (end == std::string_view::npos)
@@ -55,6 +55,22 @@ bool Lexer::skipBlanks() {
     }
   }
   return true;
+}
+
+/// Skips `// ..`.
+void Lexer::lineComment() {
+  size_t start = pos + 2, end = std::min(text.find('\n', start), text.size());
+  pos = end;
+  constexpr std::string_view blanks = " \t\r";
+  size_t first = text.find_first_not_of(blanks, start);
+  if (first >= end)
+    return;
+  std::string_view comment = text.substr(first, end - first);
+  comment = comment.substr(0, comment.find_last_not_of(blanks) + 1);
+  if (comment == "begin inline asm")
+    inInlineAsm = true;
+  else if (comment == "end inline asm")
+    inInlineAsm = false;
 }
 
 /// Returns whether a name begins at \p at, after a dot: a letter, or digits and then a letter as in

@@ -42,8 +42,12 @@ public:
   explicit Lexer(std::string_view text) : text(text) {}
   Token next();
 
+  /// Between the comments that LLVM and nvcc write around inline assembly.
+  bool inInlineAsm = false;
+
 private:
   bool skipBlanks();
+  void lineComment();
   bool startsModifier(size_t at) const;
   Token number();
 

@@ -59,6 +59,7 @@ bool isSpecialRegister(std::string_view name) {
 
 bool Parser::body(Function &function) {
   loc = SourceLoc{};
+  lexer.inInlineAsm = false;
   lastType = Type::None;
   size_t depth = 0;
   bool ok = true;
@@ -97,13 +98,17 @@ bool Parser::body(Function &function) {
 }
 
 bool Parser::locDirective() {
+  // In inline assembly, LLVM writes one for each line of the assembly: the n-th has the statement's
+  // line plus n. The statement's is before the block.
+  bool ignored = lexer.inInlineAsm;
   advance();
   uint64_t file, line, column = 0;
   if (!integer(file) || !integer(line))
     return false;
   if (token.kind == Token::Kind::Integer && !integer(column))
     return false;
-  loc = {uint32_t(file), uint32_t(line), uint32_t(column)};
+  if (!ignored)
+    loc = {uint32_t(file), uint32_t(line), uint32_t(column)};
   // `, function_name label, inlined_at file line column`
   while (accept(',')) {
     std::string what;
@@ -112,12 +117,12 @@ bool Parser::locDirective() {
     if (what == "function_name") {
       if (!word(what))
         return false;
-      uint64_t ignored;
-      if (accept('+') && !integer(ignored))
+      uint64_t offset;
+      if (accept('+') && !integer(offset))
         return false;
     } else if (what == "inlined_at") {
-      uint64_t ignored;
-      if (!integer(ignored) || !integer(ignored) || !integer(ignored))
+      uint64_t number;
+      if (!integer(number) || !integer(number) || !integer(number))
         return false;
     } else {
       return error(PtxSyntax, "`" + what + "` is not part of .loc");

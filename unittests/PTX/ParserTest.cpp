@@ -64,6 +64,43 @@ ret;
   EXPECT_EQ(r.module->files.at(3), "x.cu");
 }
 
+TEST(Parser, LocationsOfInlineAssembly) {
+  // As LLVM writes a masked load of Triton at line 35: `.loc` counts the lines of the assembly.
+  ParseResult r = kernel(R"(
+.reg .b32 %r<9>; .reg .b64 %x<9>;
+.loc 1 35 21 // k.py:35:21
+// begin inline asm
+.loc 1 35 21 // k.py:35:21
+mov.u32 %r1, 0;
+.loc 1 36 21 // k.py:36:21
+mov.u32 %r2, 0;
+	// end inline asm
+mov.u32 %r3, 0;
+//   begin inline asm, in the words of somebody else
+.loc 1 40 9
+mov.u32 %r4, 0;
+// begin inline asm
+mov.u32 %r5, 0;
+// end inline asm
+.loc 1 41 9
+mov.u32 %r6, 0;
+ret;)");
+  ASSERT_TRUE(r.module) << r.diagnostics[0].message;
+  std::vector<uint32_t> lines;
+  for (const auto &instruction : r.module->functions[0]->body)
+    lines.push_back(instruction->loc.line);
+  EXPECT_EQ(lines, (std::vector<uint32_t>{35, 35, 35, 40, 40, 41, 41}));
+}
+
+TEST(Parser, InlineAssemblyEndsWithItsFunction) {
+  ParseResult r =
+      parse(".version 9.0\n.target sm_90a\n.entry a()\n{\n// begin inline asm\nret;\n}\n"
+            ".entry b()\n{\n.loc 1 7 1\nret;\n}\n",
+            "t.ptx");
+  ASSERT_TRUE(r.module);
+  EXPECT_EQ(r.module->functions[1]->body[0]->loc.line, 7u);
+}
+
 TEST(Parser, Initializers) {
   ParseResult r = parse(".version 8.0\n.target sm_90\n"
                         ".global .align 4 .u32 a[3] = {1, 2, 0x30};\n"

@@ -116,3 +116,28 @@ def test_findings_of_the_kernel_are_not_blamed_on_the_compiler():
     x = numpy.ones((5, 100), numpy.float32)
     report = check(row_sums, 4, dict(x=x, out=x, N=100, STRIDE=100, SHIFT=100, BLOCK=128))
     assert report.findings and "code that Triton generates" not in report.render()
+
+
+@triton.jit
+def reads_too_early(x, flag, ws, out, PRODUCER: tl.constexpr, B: tl.constexpr):
+    program = tl.program_id(0)
+    i = tl.arange(0, B)
+    if program == PRODUCER:
+        tl.store(ws + i, tl.load(x + i))
+        tl.atomic_add(flag, 1)
+    else:
+        tl.atomic_add(flag, 1)  # nobody tests the value
+        tl.store(out + program * B + i, tl.load(ws + i, mask=i < B - 1, other=0.0))
+
+
+@pytest.mark.parametrize("producer", [0, 3])
+def test_a_counter_that_nobody_tests_is_a_race_in_the_first_two_timings(producer):
+    x, ws = (numpy.ones(128, numpy.float32) for _ in range(2))
+    report = check(reads_too_early, 4, dict(x=x, flag=numpy.zeros(1, numpy.int32), ws=ws, B=128, PRODUCER=producer,
+                                            out=Output(numpy.zeros(512, numpy.float32))), timings=2)
+    assert [each.code for each in report.findings] == ["PS2101"]
+    race = report.findings[0]
+    # The masked load is inline assembly of several lines, which LLVM gives the lines after it.
+    source = open(__file__).read().splitlines()
+    lines = sorted([race.line, race.notes[0].line])
+    assert "tl.store(ws + i" in source[lines[0] - 1] and "tl.load(ws + i" in source[lines[1] - 1]
