@@ -473,7 +473,9 @@ struct Exec {
       warp.preds[op.at] = (warp.preds[op.at] & ~mask) | (bits & mask);
   }
   uint64_t address(const Opnd &op, unsigned lane) const {
-    return value(op, lane) + uint64_t(op.offset);
+    uint64_t sum = value(op, lane) + uint64_t(op.offset);
+    // Shared and local addresses may be in registers of 32 bits.
+    return op.kind == Opnd::Kind::Row && op.bits == 32 ? uint32_t(sum) : sum;
   }
   unsigned firstLane() const { return mask ? unsigned(__builtin_ctz(mask)) : 0; }
 

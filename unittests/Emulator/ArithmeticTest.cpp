@@ -127,6 +127,108 @@ TEST(Arithmetic, WideAndCarry) {
   EXPECT_EQ(sum[1], 0x123456789abcdefull + 0xfedcba9876543210ull);
 }
 
+/// The same for any number of elements.
+template <class T>
+std::vector<T> applyAll(const std::string &instruction, const std::string &type,
+                        const std::vector<T> &a, const std::vector<T> &b, const std::vector<T> &c) {
+  std::vector<T> all;
+  for (size_t i = 0; i < a.size(); i += 32) {
+    size_t end = std::min(a.size(), i + 32);
+    auto part = [&](const std::vector<T> &of) {
+      return std::vector<T>(of.begin() + long(i), of.begin() + long(end));
+    };
+    std::vector<T> results = apply<T, T>(instruction, type, type, part(a), part(b), part(c));
+    all.insert(all.end(), results.begin(), results.begin() + long(end - i));
+  }
+  return all;
+}
+
+/// mad.cc and madc against 128-bit arithmetic, with each carry in and the carry out as a value.
+template <class T> void checkMadWithCarry(const std::string &type) {
+  constexpr unsigned bits = sizeof(T) * 8;
+  using Unsigned = std::make_unsigned_t<T>;
+  std::vector<T> edges = {0,
+                          1,
+                          T(-1),
+                          std::numeric_limits<T>::min(),
+                          std::numeric_limits<T>::max(),
+                          T(0x123456789abcdef0),
+                          T(0xfedcba9876543210),
+                          T(0x8000000080000001)};
+  std::vector<T> a, b, c;
+  for (T x : edges)
+    for (T y : edges)
+      for (T z : {edges[0], edges[2], edges[6]}) {
+        a.push_back(x);
+        b.push_back(y);
+        c.push_back(z);
+      }
+  uint64_t state = 1; // xorshift
+  auto random = [&] {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return T(state);
+  };
+  for (unsigned i = 0; i < 200; ++i) {
+    a.push_back(random());
+    b.push_back(random());
+    c.push_back(random());
+  }
+  std::string wide = "u" + std::to_string(bits);
+  for (std::string name : {"mad", "madc"})
+    for (bool high : {false, true})
+      for (bool writes : {true, false})
+        for (unsigned in : {0u, 1u}) {
+          if (name == "mad" && !writes)
+            continue;
+          std::string op = name + (high ? ".hi" : ".lo") + (writes ? ".cc." : ".") + type;
+          // All ones plus `in` sets the carry to `in`.
+          std::string text = ".reg .b" + std::to_string(bits) + " %h<4>; mov.b" +
+                             std::to_string(bits) + " %h0, -1;\nadd.cc." + wide + " %h1, %h0, " +
+                             std::to_string(in) + ";\n" + op + " %h2, %a, %b, %c; addc." + wide +
+                             " %h3, 0, 0;\n";
+          auto value =
+              applyAll<T>(text + "mov.b" + std::to_string(bits) + " %d, %h2;", type, a, b, c);
+          auto carry =
+              applyAll<T>(text + "mov.b" + std::to_string(bits) + " %d, %h3;", type, a, b, c);
+          for (size_t i = 0; i < a.size(); ++i) {
+            __int128 product = __int128(a[i]) * b[i];
+            if (!std::is_signed_v<T>)
+              product = __int128((unsigned __int128)(Unsigned(a[i])) * Unsigned(b[i]));
+            Unsigned half = Unsigned(high ? product >> bits : product);
+            unsigned __int128 sum =
+                (unsigned __int128)(half) + Unsigned(c[i]) + (name == "madc" ? in : 0);
+            unsigned carried = writes ? unsigned(sum >> bits) : in;
+            EXPECT_EQ(value[i], T(Unsigned(sum))) << op << " " << i << ", carry in " << in;
+            EXPECT_EQ(carry[i], T(carried)) << "carry of " << op << " " << i << ", in " << in;
+          }
+        }
+}
+
+TEST(Arithmetic, MadWithCarry) {
+  checkMadWithCarry<uint32_t>("u32");
+  checkMadWithCarry<int32_t>("s32");
+  checkMadWithCarry<uint64_t>("u64");
+  checkMadWithCarry<int64_t>("s64");
+}
+
+TEST(Arithmetic, MadWithCarryMultipliesLongNumbers) {
+  // A product of 128 bits from 32-bit halves, as Payne-Hanek reduction of sin and cos computes it.
+  std::vector<uint64_t> a = {~0ull, 0x123456789abcdef0, 0xfedcba9876543210, 1},
+                        b = {~0ull, 0xfedcba9876543210, 0x8000000080000001, ~0ull};
+  auto high = apply<uint64_t, uint64_t>(
+      ".reg .b32 %l<16>; mov.b64 {%l0, %l1}, %a; mov.b64 {%l2, %l3}, %b;\n"
+      "mul.lo.u32 %l4, %l0, %l2; mul.hi.u32 %l5, %l0, %l2;\n"
+      "mad.lo.cc.u32 %l5, %l1, %l2, %l5; madc.hi.u32 %l6, %l1, %l2, 0;\n"
+      "mad.lo.cc.u32 %l5, %l0, %l3, %l5; madc.hi.cc.u32 %l6, %l0, %l3, %l6; addc.u32 %l7, 0, 0;\n"
+      "mad.lo.cc.u32 %l6, %l1, %l3, %l6; madc.hi.u32 %l7, %l1, %l3, %l7;\n"
+      "mov.b64 %d, {%l6, %l7};",
+      "u64", "u64", a, b);
+  for (size_t i = 0; i < a.size(); ++i)
+    EXPECT_EQ(high[i], uint64_t((unsigned __int128)(a[i]) * b[i] >> 64));
+}
+
 TEST(Arithmetic, Floats) {
   std::vector<float> a = {1.5f, -2.25f, 1e30f, 3.0f, -0.0f, 1e-40f, 0.1f},
                      b = {2.0f, 3.0f, 1e30f, 0.0f, 0.0f, 1.0f, 0.2f},

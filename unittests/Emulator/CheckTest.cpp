@@ -298,6 +298,19 @@ TEST(Check, MessagesNameTheNarrowScope) {
       << text(cluster);
 }
 
+TEST(Check, AddressesOf32BitsWrap) {
+  // An index from the end of a frame: the register holds a difference below 0 (libdevice's sin).
+  TestKernel kernel(TestKernel::wrap(std::string(prologue) + R"(
+.local .align 4 .b8 frame[32]; .shared .align 4 .b8 tile[32];
+mov.u32 %r0, frame; st.local.u32 [%r0+8], 7; sub.u32 %r1, %r0, 16; ld.local.u32 %r2, [%r1+24];
+mov.u32 %r3, tile; st.shared.u32 [%r3+8], 9; sub.u32 %r4, %r3, 2048; ld.shared.u32 %r5, [%r4+2056];
+st.global.u32 [%x0], %r2; st.global.u32 [%x0+4], %r5; ret;)",
+                                     1));
+  uint64_t out = kernel.emptyBuffer(8);
+  EXPECT_CLEAN(kernel.run(1, 1));
+  EXPECT_EQ(kernel.read<uint32_t>(out, 2), (std::vector<uint32_t>{7, 9}));
+}
+
 TEST(Check, AtomicsMustIncludeEachOther) {
   auto add = [](const std::string &scope, uint32_t grid, uint32_t cluster) {
     TestKernel kernel(TestKernel::wrap(

@@ -167,6 +167,24 @@ template <class T> void carryArith(Exec &ex, const DInst &inst) {
     ex.warp.carry = next;
 }
 
+/// mad.lo.cc, mad.hi.cc, madc: imm[0] as of carryArith, bit 2 takes the high half of the product.
+template <class T> void carryMad(Exec &ex, const DInst &inst) {
+  bool reads = inst.imm[0] & 1, writes = inst.imm[0] & 2, high = inst.imm[0] & 4;
+  auto *a = ex.row<Storage<T>>(inst.ops[1]);
+  auto *b = ex.row<Storage<T>>(inst.ops[2]);
+  auto *c = ex.row<Storage<T>>(inst.ops[3]);
+  uint32_t carry = ex.warp.carry, next = carry;
+  storeLanes<T>(ex, inst.ops[0], [&](unsigned i) {
+    T x = fromStorage<T>(a[i]), y = fromStorage<T>(b[i]);
+    unsigned __int128 half = U<T>(high ? MulHi::apply(x, y) : MulLo::apply(x, y));
+    unsigned __int128 r = half + U<T>(fromStorage<T>(c[i])) + (reads ? carry >> i & 1 : 0);
+    next = (next & ~(1u << i)) | uint32_t(r >> (sizeof(T) * 8) & 1) << i;
+    return T(U<T>(r));
+  });
+  if (writes)
+    ex.warp.carry = next;
+}
+
 struct Popc {
   template <class T> static uint32_t apply(T a) { return uint32_t(std::popcount(a)); }
 };
@@ -377,6 +395,19 @@ bool decodeCarry(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   return d.plain(inst, out, bits);
 }
 
+bool decodeCarryMad(Decoder &d, const ptx::Instruction &inst, DInst &out) {
+  const std::string &name = inst.form->name;
+  bool withCarry = name == "madc";
+  out.imm[0] = (withCarry ? 1u : 0u) | (!withCarry || inst.has(".cc") ? 2u : 0u) |
+               (name == "mad.hi.cc" || inst.has(".hi") ? 4u : 0u);
+  ptx::Type t = inst.type();
+  out.run = t == ptx::Type::U32   ? carryMad<uint32_t>
+            : t == ptx::Type::S32 ? carryMad<int32_t>
+            : t == ptx::Type::U64 ? carryMad<uint64_t>
+                                  : carryMad<int64_t>;
+  return d.plain(inst, out, ptx::typeBits(t));
+}
+
 bool decodeFns(Decoder &d, const ptx::Instruction &inst, DInst &out) {
   out.run = findNthSet;
   return d.plain(inst, out, 32);
@@ -446,6 +477,8 @@ void addInteger(DecodeTable &table) {
   table["fns"] = decodeFns;
   for (const char *name : {"add.cc", "addc", "sub.cc", "subc"})
     table[name] = decodeCarry;
+  for (const char *name : {"mad.lo.cc", "mad.hi.cc", "madc"})
+    table[name] = decodeCarryMad;
   for (const char *name :
        {"popc", "clz", "brev", "bfind", "bfe", "bfi", "bmsk", "szext", "dp4a", "dp2a"})
     table[name] = decodeBits;

@@ -28,8 +28,8 @@ bool onlyComputes(const ptx::Instruction &inst) {
   static constexpr std::string_view families[] = {"Integer arithmetic", "Logic and shifts",
                                                   "Floating point", "Comparison and selection",
                                                   "Moves and conversion"};
-  static constexpr std::string_view withCarry[] = {"add.cc", "addc",   "sub.cc",
-                                                   "subc",   "mad.cc", "madc"};
+  static constexpr std::string_view withCarry[] = {"add.cc", "addc",      "sub.cc",   "subc",
+                                                   "madc",   "mad.lo.cc", "mad.hi.cc"};
   return std::find(std::begin(families), std::end(families), inst.form->family) !=
              std::end(families) &&
          std::find(std::begin(withCarry), std::end(withCarry), inst.form->name) ==

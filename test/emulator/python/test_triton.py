@@ -141,3 +141,18 @@ def test_a_counter_that_nobody_tests_is_a_race_in_the_first_two_timings(producer
     source = open(__file__).read().splitlines()
     lines = sorted([race.line, race.notes[0].line])
     assert "tl.store(ws + i" in source[lines[0] - 1] and "tl.load(ws + i" in source[lines[1] - 1]
+
+
+@triton.jit
+def angles(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(out + i, tl.sin(tl.load(x + i)) + tl.cos(tl.load(x + i)))
+
+
+def test_sin_and_cos_of_large_angles():
+    # Large angles are reduced with long numbers (mad.cc, madc).
+    x = numpy.array([0.5, -3.0, 1e5, 3e7, -1e20, 3e38, 105615.0, 7.0], numpy.float32)
+    out = numpy.zeros(8, numpy.float32)
+    check(angles, 1, dict(x=x, out=Output(out), B=8), num_warps=1).raise_on("undefined")
+    wide = x.astype(numpy.float64)
+    assert abs(out - (numpy.sin(wide) + numpy.cos(wide))).max() < 1e-5
