@@ -150,6 +150,8 @@ struct LaneState {
   ScopedViews pending;
   ReleasePoint observed;             ///< the last release among `pending`
   std::vector<MissedRelease> missed; ///< the last few
+  /// The last relaxed read that entered `pending`.
+  uint32_t relaxedReadPc = noPc, relaxedReadCount = 0;
   /// The tcgen05 operations known at the last tcgen05.fence::before_thread_sync;
   /// for relaxed releases.
   std::unique_ptr<Clock> tensorFence;
@@ -191,6 +193,10 @@ struct Warp {
   uint32_t count = 1;
   View view;
   LaneState lanes[32];
+  /// The view that a release would have published at `unreleasedCount`; for lanes without own
+  /// views.
+  std::shared_ptr<const View> unreleased;
+  uint32_t unreleasedCount = 0;
   // Asynchronous state.
   std::unordered_map<unsigned, CopyGroups> copies, bulks; ///< by lane
   uint64_t copyChain = 0;
@@ -271,8 +277,9 @@ struct Cta {
   std::map<uint32_t, Warpgroup> warpgroups;       ///< by index
   std::shared_ptr<MatrixTiles> matrixTiles;       ///< made on demand
   uint32_t liveThreads = 0;
-  bool triggered = false;        ///< it lets dependent grids start
-  std::vector<uint32_t> openOps; ///< to be seen complete before the exit
+  bool triggered = false;                      ///< it lets dependent grids start
+  std::vector<uint32_t> openOps;               ///< to be seen complete before the exit
+  std::vector<UnreleasedRead> unreleasedReads; ///< the last few of its threads
   /// Tensor maps that a fence of this block has acquired, and which edit of it.
   std::unordered_map<uint64_t, uint64_t> acquiredMaps;
   std::unique_ptr<PacedSm> paced; ///< Timing::Paced
@@ -301,6 +308,7 @@ struct Cluster {
   size_t cursor = 0;                  ///< round robin over warps
   std::unique_ptr<Timeline> timeline; ///< null without LaunchOptions::timeline
   bool finished = false;
+  bool crossed = false; ///< Timing::Random: an instruction has synchronized with other clusters
   bool stopped = false; ///< after a fatal finding
   uint32_t liveWarps = 0;
   // Timing::Paced.
@@ -308,7 +316,6 @@ struct Cluster {
   Warp *running = nullptr;
   AsyncWork::Engine lastProgressBy = AsyncWork::Engine::None; ///< None: a warp
   std::unique_ptr<Watch> watch;                               ///< while Standstill runs the warps
-  bool crossed = false; ///< Timing::Random: an instruction has synchronized with other clusters
   uint64_t clockAhead = 0;                                    ///< of the instructions
 
   /// Cost of the instructions: 32 steps of work count as one more.

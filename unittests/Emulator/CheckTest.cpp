@@ -311,6 +311,67 @@ st.global.u32 [%x0], %r2; st.global.u32 [%x0+4], %r5; ret;)",
   EXPECT_EQ(kernel.read<uint32_t>(out, 2), (std::vector<uint32_t>{7, 9}));
 }
 
+TEST(Check, MessagesNameTheRelaxedSide) {
+  auto expect = [](const Report &report, const std::string &help, const std::string &note) {
+    ASSERT_EQ(report.findings.size(), 1u) << text(report);
+    EXPECT_EQ(report.findings[0].helps.at(0), help);
+    ASSERT_EQ(report.findings[0].notes.size(), 2u);
+    EXPECT_EQ(report.findings[0].notes[1].message, note);
+  };
+  const std::string noRelease =
+      " writes what the other thread reads before its access, but releases nothing; use .release";
+  for (std::string release :
+       {"st.relaxed.gpu.global.u32", "st.volatile.global.u32", "red.relaxed.gpu.global.add.u32"})
+    expect(handOver(release, "ld.acquire.gpu.global.u32"),
+           "the release between them is missing: `" + release + "`" + noRelease,
+           "releases nothing (test.ptx:14 `" + release + "`)");
+  for (std::string acquire : {"ld.relaxed.gpu.global.u32", "ld.volatile.global.u32"})
+    expect(handOver("st.release.gpu.global.u32", acquire),
+           "the acquire between them is missing: `" + acquire +
+               "` reads what the other thread has released, but acquires nothing; use .acquire",
+           "acquires nothing (test.ptx:15 `" + acquire + "`)");
+}
+
+/// Block 0 writes words by all threads of two warps, and its first thread raises a flag. The first
+/// thread of block 1 waits for it, then all threads of the block read the words.
+Report handOverByOne(const std::string &release, const std::string &acquire,
+                     const std::string &flagRead = "[%x0]") {
+  TestKernel kernel(TestKernel::wrap(std::string(prologue) + R"(
+mov.u32 %r1, %ctaid.x; setp.ne.u32 %p0, %r1, 0; setp.ne.u32 %p2, %t, 0; @%p0 bra B;
+st.global.u32 [%x1+64], 7; bar.sync 0; @%p2 ret;
+)" + release + R"( %r5, [%x0], 1; ret;
+B: @%p2 bra READ;
+POLL: )" + acquire + " %r2, " + flagRead +
+                                         R"(; setp.eq.u32 %p1, %r2, 0; @%p1 bra POLL;
+READ: bar.sync 0; ld.global.u32 %r3, [%x1+64]; st.global.u32 [%x1+512], %r3; ret;)",
+                                     1));
+  std::vector<uint32_t> words(256);
+  words[4] = 1; // a flag that nobody raises
+  kernel.buffer(words);
+  return kernel.run(2, 64);
+}
+
+TEST(Check, MessagesNameTheRelaxedSideOfAnotherThread) {
+  auto help = [](const Report &report) {
+    EXPECT_EQ(report.findings.size(), 1u) << text(report);
+    return report.findings.empty() ? "" : report.findings[0].helps.at(0);
+  };
+  const std::string exch = "atom.relaxed.gpu.global.exch.b32";
+  const std::string load = "ld.acquire.gpu.global.u32";
+  EXPECT_CLEAN(handOverByOne("atom.release.gpu.global.exch.b32", load));
+  EXPECT_EQ(help(handOverByOne(exch, load)),
+            "the release between them is missing: `" + exch +
+                "` writes what the other thread reads before its access, but releases nothing; use "
+                ".release");
+  EXPECT_EQ(help(handOverByOne("atom.release.gpu.global.exch.b32", "ld.relaxed.gpu.global.u32")),
+            "the acquire between them is missing: `ld.relaxed.gpu.global.u32` reads what the other "
+            "thread has released, but acquires nothing; use .acquire");
+  // Nobody reads the flag that is written: that is no hand-over.
+  EXPECT_EQ(help(handOverByOne(exch, load, "[%x0+16]")),
+            "nothing orders them: no barrier, mbarrier or release and acquire leads from the first "
+            "to the second");
+}
+
 TEST(Check, AtomicsMustIncludeEachOther) {
   auto add = [](const std::string &scope, uint32_t grid, uint32_t cluster) {
     TestKernel kernel(TestKernel::wrap(

@@ -7,6 +7,7 @@
 #include "Emulator/Races/Conflict.h"
 #include "Diagnostics/Codes.h"
 #include "Emulator/Lanes.h"
+#include "Emulator/Races/Unreleased.h"
 
 #include <algorithm>
 #include <tuple>
@@ -240,6 +241,18 @@ void reportConflict(Exec &ex, unsigned lane, const AsyncOp *engine, const Access
                      neededText(ex.grid, miss->needed);
     finding.others.emplace_back(pointOf(ex.grid, warp, lane, miss->pc),
                                 side + " of scope " + scopeName(miss->scope));
+  } else if (auto relaxed = how == Ordered::No ? relaxedBetween(ex, lane, record) : std::nullopt) {
+    const ptx::Instruction *inst = ex.grid.program->code[relaxed->pc].source;
+    std::string name = inst ? "`" + inst->opcode + "`" : "an instruction";
+    finding.reason =
+        relaxed->isRead
+            ? "the acquire between them is missing: " + name +
+                  " reads what the other thread has released, but acquires nothing; use .acquire"
+            : "the release between them is missing: " + name +
+                  " writes what the other thread reads before its access, but releases nothing; "
+                  "use .release";
+    finding.others.emplace_back(pointOf(ex.grid, relaxed->warp, relaxed->lane, relaxed->pc),
+                                relaxed->isRead ? "acquires nothing" : "releases nothing");
   }
   ex.grid.findings.add(std::move(finding));
 }

@@ -35,6 +35,21 @@ struct MissedRelease {
   bool byAcquire = false;      ///< the scope is that of the acquire
 };
 
+/// A strong write of global memory that releases nothing, and the view that a release would
+/// publish.
+struct UnreleasedWrite {
+  ReleasePoint point; ///< without a scope
+  std::shared_ptr<const View> view;
+};
+
+/// A read that has observed such a write, for messages.
+struct UnreleasedRead {
+  UnreleasedWrite write;
+  uint32_t warp = 0;
+  unsigned lane = 0;
+  uint32_t count = 0; ///< of its warp
+};
+
 /// Views by scope; null: empty.
 using ScopedViews = std::array<std::unique_ptr<View>, numScopes>;
 
@@ -54,12 +69,15 @@ struct SyncVariable {
   /// The view that the last releasing write published, for later relaxed writes of its thread.
   std::unique_ptr<View> released;
   ReleasePoint releasedBy;
+  /// The last write and, if it is an atomic, those before it: the last few that released nothing.
+  std::vector<UnreleasedWrite> unreleased;
 
   void forgetReleases() {
     device = View();
     clusters.clear();
     blocks.clear();
     release = ReleasePoint();
+    unreleased.clear();
   }
 };
 

@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Emulator/Races/HappensBefore.h"
+#include "Emulator/Races/Unreleased.h"
 
 namespace penstock::emu {
 namespace {
@@ -88,6 +89,7 @@ void observe(Exec &ex, unsigned lane, const MemRef &ref, Order order, Scope scop
   SyncVariable &variable = ex.grid.state->syncVariables[keyOf(ex, ref)];
   if (!variable.written)
     return;
+  noteUnreleasedRead(ex, lane, variable);
   Position position = positionOf(ex);
   Scope needed = scopeBetween(position, {variable.block, variable.cluster});
   bool own = variable.warp == ex.warp.gid && variable.lane == lane;
@@ -109,6 +111,10 @@ void observe(Exec &ex, unsigned lane, const MemRef &ref, Order order, Scope scop
     else
       readRelaxed(ex, lane, level, view);
   });
+  if (!acquires(order)) {
+    state.relaxedReadPc = ex.pc;
+    state.relaxedReadCount = ex.warp.count;
+  }
   if (variable.release.count && variable.release.warp != ex.warp.gid) {
     state.observed = variable.release;
     Scope reach = scopeTo(ex, variable.release);
@@ -135,6 +141,8 @@ void publish(Exec &ex, unsigned lane, const MemRef &ref, Order order, Scope scop
   variable.block = position.block;
   variable.cluster = position.cluster;
   variable.scope = scope;
+  if (!releases(order) && ref.space == ptx::Space::Global)
+    noteUnreleasedWrite(ex, lane, variable);
   if (releases(order)) {
     View view = ex.cluster.newView();
     releaseInto(ex, 1u << lane, view);
