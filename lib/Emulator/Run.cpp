@@ -66,19 +66,29 @@ void Exec::pollFailed(std::string waitsFor, bool mayCompute) {
   yield = true;
 }
 
-void Exec::report(unsigned code, std::string message, std::optional<Tier> tier) {
-  if (grid.findings.full())
+static void addFinding(Exec &ex, unsigned code, std::string message, std::optional<Tier> tier,
+                       std::string reason) {
+  if (ex.grid.findings.full())
     return;
   Finding finding;
   finding.code = code;
   finding.tier = tier;
-  finding.point = point();
+  finding.point = ex.point();
   finding.message = std::move(message);
-  grid.findings.add(std::move(finding));
+  finding.reason = std::move(reason);
+  ex.grid.findings.add(std::move(finding));
+}
+
+void Exec::report(unsigned code, std::string message, std::optional<Tier> tier) {
+  addFinding(*this, code, std::move(message), tier, "");
 }
 
 void Exec::fatal(unsigned code, std::string message) {
-  report(code, std::move(message));
+  bool isAccess = code == EmuOutOfBounds || code == EmuMisaligned;
+  addFinding(*this, code, std::move(message), {},
+             isAccess ? "the run stops at this access: other blocks may have further findings, and "
+                        "results are incomplete"
+                      : "");
   cluster.stopped = true;
   grid.abort = true;
   advance = false;
@@ -190,6 +200,7 @@ bool Cluster::runSplit(Warp &warp, size_t splitIndex, unsigned quantum) {
   warp.splits[splitIndex].blocked = false;
   // A starved warp yields as soon as others may be able to go on.
   bool yields = starves(warp);
+  bool pauses = grid->options.timing == Timing::Random;
   uint64_t before = progress;
   uint64_t enough = effort + 32 * uint64_t(quantum);
   for (unsigned n = 0; n < quantum && effort <= enough; ++n) {
@@ -200,7 +211,6 @@ bool Cluster::runSplit(Warp &warp, size_t splitIndex, unsigned quantum) {
     }
     if (split.pc >= size)
       return true;
-  bool pauses = grid->options.timing == Timing::Random;
     const DInst &inst = code[split.pc];
     ++instructions;
     ex.pc = split.pc;
@@ -235,6 +245,10 @@ bool Cluster::runSplit(Warp &warp, size_t splitIndex, unsigned quantum) {
       watch->note(ex, inst, ex.pc);
     if (profile)
       profile->note(ex, inst);
+    if (pauses && inst.crossCta) {
+      crossed = true;
+      return true;
+    }
     if (ex.yield || (yields && progress != before))
       return true;
   }
@@ -245,10 +259,6 @@ bool Cluster::step() {
   if (grid->options.timing == Timing::Paced)
     return stepPaced();
   // Splits that may run: not blocked, or something has happened since.
-    if (pauses && inst.crossCta) {
-      crossed = true;
-      return true;
-    }
   struct Candidate {
     Warp *warp;
     size_t split;
@@ -361,6 +371,9 @@ void Cluster::run(bool slice) {
     }
     if (slice && ++steps >= sliceSteps)
       return;
+    // Others may run between two atomics of a thread.
+    if (slice && std::exchange(crossed, false) && random() % 2)
+      return;
   }
   grid->instructions += instructions - counted;
   grid->spent += spent() - charged;
@@ -371,9 +384,6 @@ void Cluster::run(bool slice) {
 
 /// The end of a cluster: what was left behind.
 void Cluster::finish() {
-    // Others may run between two atomics of a thread.
-    if (slice && std::exchange(crossed, false) && random() % 2)
-      return;
   if (finished)
     return;
   finished = true;
