@@ -320,7 +320,7 @@ struct Cluster {
 
   /// Cost of the instructions: 32 steps of work count as one more.
   uint64_t spent() const { return instructions + effort / 32; }
-  /// What clocks show.
+  /// The contents of clocks.
   uint64_t clock() const { return watch ? watch->clock : instructions + clockAhead; }
   bool starves(const Warp &warp) const;
   uint64_t random();

@@ -133,7 +133,7 @@ public:
 private:
   struct Resident {
     std::unique_ptr<Cluster> cluster;
-    uint64_t slowness = 1; ///< it has one turn in so many rounds, on average
+    uint64_t slowness = 1; ///< rounds per turn, on average
   };
 
   /// Acquire and release order accesses by the order of a run, so that each pair of blocks runs

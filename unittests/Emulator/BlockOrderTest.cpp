@@ -103,7 +103,7 @@ unsigned racesIn(const std::string &body, const LaunchConfig &config, uint64_t t
   return found;
 }
 
-/// Block %r9 stores a word that the others read. All pass a counter, whose value nobody tests.
+/// Block %r9 stores a word that the others read. All pass a counter, whose value is not tested.
 std::string untestedCounter(const std::string &writer) {
   return "mov.u32 %r9, " + writer + R"(;
 setp.eq.u32 %p1, %b, %r9;

@@ -346,7 +346,7 @@ POLL: )" + acquire + " %r2, " + flagRead +
 READ: bar.sync 0; ld.global.u32 %r3, [%x1+64]; st.global.u32 [%x1+512], %r3; ret;)",
                                      1));
   std::vector<uint32_t> words(256);
-  words[4] = 1; // a flag that nobody raises
+  words[4] = 1; // a flag that is never raised
   kernel.buffer(words);
   return kernel.run(2, 64);
 }
@@ -366,7 +366,7 @@ TEST(Check, MessagesNameTheRelaxedSideOfAnotherThread) {
   EXPECT_EQ(help(handOverByOne("atom.release.gpu.global.exch.b32", "ld.relaxed.gpu.global.u32")),
             "the acquire between them is missing: `ld.relaxed.gpu.global.u32` reads what the other "
             "thread has released, but acquires nothing; use .acquire");
-  // Nobody reads the flag that is written: that is no hand-over.
+  // The flag that is written is not read: the threads do not communicate.
   EXPECT_EQ(help(handOverByOne(exch, load, "[%x0+16]")),
             "nothing orders them: no barrier, mbarrier or release and acquire leads from the first "
             "to the second");

@@ -100,7 +100,7 @@ struct Program {
   std::vector<SpecialRow> specials;
   uint32_t localBytes = 0;
   uint32_t paramBytes = 0;
-  uint32_t sharedStatic = 0; ///< bytes behind the reserved part
+  uint32_t sharedStatic = 0; ///< bytes after the reserved part
   uint32_t sharedAlign = 1;  ///< of the dynamic part
   std::vector<SharedSymbol> sharedSymbols;
   std::vector<std::pair<uint32_t, uint32_t>> paramOffsets; ///< offset, size

@@ -1,4 +1,4 @@
-//===- UnusedReads.cpp - Racing loads of values that nobody uses ----------===//
+//===- UnusedReads.cpp - Racing loads of values without uses --------------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -23,7 +23,7 @@ template <class Fn> void forRegisters(const ptx::Operand &operand, Fn &&fn) {
 }
 
 /// Returns whether an instruction computes its first operand from the others, and does nothing
-/// else. The carry flag is no operand.
+/// else. The carry flag is not an operand.
 bool onlyComputes(const ptx::Instruction &inst) {
   static constexpr std::string_view families[] = {"Integer arithmetic", "Logic and shifts",
                                                   "Floating point", "Comparison and selection",

@@ -126,7 +126,7 @@ def reads_too_early(x, flag, ws, out, PRODUCER: tl.constexpr, B: tl.constexpr):
         tl.store(ws + i, tl.load(x + i))
         tl.atomic_add(flag, 1)
     else:
-        tl.atomic_add(flag, 1)  # nobody tests the value
+        tl.atomic_add(flag, 1)  # its value is not tested
         tl.store(out + program * B + i, tl.load(ws + i, mask=i < B - 1, other=0.0))
 
 
