@@ -43,6 +43,10 @@ inline void fromRefs(const std::vector<detail::Ref> &refs, penstock_ref *to) {
     to[i] = fromRef(refs[i]);
 }
 inline std::string_view toText(const char *text) { return text ? text : ""; }
+/// The recorder rejects the greatest number.
+inline detail::Op toOp(int32_t number) {
+  return static_cast<detail::Op>(number < 0 || number > UINT8_MAX ? UINT8_MAX : number);
+}
 inline Element toElement(int32_t number) { return static_cast<Element>(number); }
 
 /// Names the next allocation as the front end does; also if it has no name.

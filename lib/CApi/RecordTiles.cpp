@@ -22,13 +22,12 @@ penstock_ref penstock_record_real(int32_t element, double value, penstock_at at)
 }
 
 penstock_ref penstock_record_unary(int32_t op, penstock_ref value, penstock_at at) {
-  return fromRef(detail::unary(static_cast<detail::Op>(op), toRef(value), toLoc(at)));
+  return fromRef(detail::unary(toOp(op), toRef(value), toLoc(at)));
 }
 
 penstock_ref penstock_record_binary(int32_t op, int32_t is_unsigned, penstock_ref a, penstock_ref b,
                                     penstock_at at) {
-  return fromRef(
-      detail::binary(static_cast<detail::Op>(op), is_unsigned != 0, toRef(a), toRef(b), toLoc(at)));
+  return fromRef(detail::binary(toOp(op), is_unsigned != 0, toRef(a), toRef(b), toLoc(at)));
 }
 
 penstock_ref penstock_record_select(penstock_ref condition, penstock_ref then,

@@ -18,45 +18,49 @@ using ScalarOp = penstock::detail::Op;
 // Scalar operations
 //===----------------------------------------------------------------------===//
 
-mlir::Value Recorder::emitUnary(ScalarOp op, mlir::Value a, Location loc) {
-  Type type = a.getType();
-  bool floating = isa<FloatType>(type);
+/// The functions of floating-point values: enumerator, operation, name.
+#define PENSTOCK_FUNCTIONS(FUNCTION)                                                               \
+  FUNCTION(Exp, ExpOp, "exp")                                                                      \
+  FUNCTION(Exp2, Exp2Op, "exp2")                                                                   \
+  FUNCTION(Log, LogOp, "log")                                                                      \
+  FUNCTION(Log2, Log2Op, "log2")                                                                   \
+  FUNCTION(Sqrt, SqrtOp, "sqrt")                                                                   \
+  FUNCTION(Rsqrt, RsqrtOp, "rsqrt")                                                                \
+  FUNCTION(Tanh, TanhOp, "tanh")                                                                   \
+  FUNCTION(Erf, ErfOp, "erf")                                                                      \
+  FUNCTION(Sin, SinOp, "sin")                                                                      \
+  FUNCTION(Cos, CosOp, "cos")                                                                      \
+  FUNCTION(Floor, FloorOp, "floor")                                                                \
+  FUNCTION(Ceil, CeilOp, "ceil")                                                                   \
+  FUNCTION(Round, RoundEvenOp, "round")
+
+/// Returns the name of a function of floating-point values; empty for other operations.
+static StringRef functionName(ScalarOp op) {
   switch (op) {
-  case ScalarOp::Neg:
-    if (floating)
-      return arith::NegFOp::create(builder, loc, a);
-    return arith::SubIOp::create(builder, loc, constant(builder.getIntegerAttr(type, 0)), a);
-  case ScalarOp::Not:
-    return arith::XOrIOp::create(builder, loc, a, constant(builder.getIntegerAttr(type, 1)));
-  case ScalarOp::Abs:
-    if (floating)
-      return math::AbsFOp::create(builder, loc, a);
-    return math::AbsIOp::create(builder, loc, a);
-#define PENSTOCK_MATH(NAME, OP)                                                                    \
+#define PENSTOCK_FUNCTION(NAME, OP, TEXT)                                                          \
   case ScalarOp::NAME:                                                                             \
-    return math::OP::create(builder, loc, a);
-    PENSTOCK_MATH(Exp, ExpOp)
-    PENSTOCK_MATH(Exp2, Exp2Op)
-    PENSTOCK_MATH(Log, LogOp)
-    PENSTOCK_MATH(Log2, Log2Op)
-    PENSTOCK_MATH(Sqrt, SqrtOp)
-    PENSTOCK_MATH(Rsqrt, RsqrtOp)
-    PENSTOCK_MATH(Tanh, TanhOp)
-    PENSTOCK_MATH(Erf, ErfOp)
-    PENSTOCK_MATH(Sin, SinOp)
-    PENSTOCK_MATH(Cos, CosOp)
-    PENSTOCK_MATH(Floor, FloorOp)
-    PENSTOCK_MATH(Ceil, CeilOp)
-    PENSTOCK_MATH(Round, RoundEvenOp)
-#undef PENSTOCK_MATH
+    return TEXT;
+    PENSTOCK_FUNCTIONS(PENSTOCK_FUNCTION)
+#undef PENSTOCK_FUNCTION
   default:
-    return a;
+    return "";
   }
 }
 
-mlir::Value Recorder::emitBinary(ScalarOp op, bool isUnsigned, mlir::Value a, mlir::Value b,
-                                 Location loc) {
-  bool floating = isa<FloatType>(a.getType());
+// Front ends in other languages pass operations by number.
+
+static bool isUnary(ScalarOp op) {
+  return op == ScalarOp::Neg || op == ScalarOp::Not || op == ScalarOp::Abs ||
+         !functionName(op).empty();
+}
+
+static bool isBinary(ScalarOp op) { return op < ScalarOp::Neg; }
+
+mlir::Value Recorder::emitArithmetic(ScalarOp op, bool isUnsigned, ArrayRef<mlir::Value> operands,
+                                     Location loc) {
+  mlir::Value a = operands.front(), b = operands.back(); // the same for unary operations
+  Type type = a.getType();
+  bool floating = isa<FloatType>(type);
   auto compare = [&](arith::CmpFPredicate f, arith::CmpIPredicate s,
                      arith::CmpIPredicate u) -> mlir::Value {
     if (floating)
@@ -70,6 +74,10 @@ mlir::Value Recorder::emitBinary(ScalarOp op, bool isUnsigned, mlir::Value a, ml
     if (isUnsigned)                                                                                \
       return arith::UNSIGNED::create(builder, loc, a, b);                                          \
     return arith::SIGNED::create(builder, loc, a, b);
+#define PENSTOCK_FUNCTION(NAME, OP, TEXT)                                                          \
+  case ScalarOp::NAME:                                                                             \
+    return math::OP::create(builder, loc, a);
+  // No default: the compiler reports an operation that is missing.
   switch (op) {
     PENSTOCK_ARITH(Add, AddFOp, AddIOp, AddIOp)
     PENSTOCK_ARITH(Sub, SubFOp, SubIOp, SubIOp)
@@ -104,10 +112,21 @@ mlir::Value Recorder::emitBinary(ScalarOp op, bool isUnsigned, mlir::Value a, ml
     return compare(arith::CmpFPredicate::OGT, arith::CmpIPredicate::sgt, arith::CmpIPredicate::ugt);
   case ScalarOp::Ge:
     return compare(arith::CmpFPredicate::OGE, arith::CmpIPredicate::sge, arith::CmpIPredicate::uge);
-  default:
-    return a;
+  case ScalarOp::Neg:
+    if (floating)
+      return arith::NegFOp::create(builder, loc, a);
+    return arith::SubIOp::create(builder, loc, constant(builder.getIntegerAttr(type, 0)), a);
+  case ScalarOp::Not:
+    return arith::XOrIOp::create(builder, loc, a, constant(builder.getIntegerAttr(type, 1)));
+  case ScalarOp::Abs:
+    if (floating)
+      return math::AbsFOp::create(builder, loc, a);
+    return math::AbsIOp::create(builder, loc, a);
+    PENSTOCK_FUNCTIONS(PENSTOCK_FUNCTION)
   }
 #undef PENSTOCK_ARITH
+#undef PENSTOCK_FUNCTION
+  llvm_unreachable("unary() and binary() reject other numbers");
 }
 
 mlir::Value Recorder::emitConvert(mlir::Value value, Type to, bool isUnsigned, Location loc) {
@@ -197,23 +216,30 @@ static bool isComputable(Recorder &r, const Entry &operand, Loc at) {
   return false;
 }
 
+/// Reports an operation that takes another number of operands, or does not exist.
+static Ref rejectOperation(Recorder &r, ScalarOp op, Loc at) {
+  r.error(OpForm, at, "no operation on these operands has the number " + std::to_string(int(op)),
+          "use a front end of the same version as the library");
+  return r.poison();
+}
+
 Ref penstock::detail::unary(ScalarOp op, Ref a, Loc at) {
   RECORDING(r, at);
   Entry *entry = r->use(a, at, "operand");
   if (!entry || !isComputable(*r, *entry, at))
     return r->poison();
-  if (!isa<FloatType>(r->typeOf(*entry)) && op > ScalarOp::Abs) {
-    static const char *const names[] = {"exp", "exp2", "log", "log2",  "sqrt", "rsqrt", "tanh",
-                                        "erf", "sin",  "cos", "floor", "ceil", "round"};
-    r->error(ElementMismatch, at,
-             "`" + std::string(names[int(op) - int(ScalarOp::Exp)]) + "` is applied to an integer",
+  if (!isUnary(op))
+    return rejectOperation(*r, op, at);
+  StringRef function = functionName(op);
+  if (!isa<FloatType>(r->typeOf(*entry)) && !function.empty()) {
+    r->error(ElementMismatch, at, "`" + function.str() + "` is applied to an integer",
              "cast<f32>(..) the operand first");
     return r->poison();
   }
   Location loc = r->locationOf(at);
   ExprNode node{
       .kind = ExprNode::Unary, .op = op, .type = r->typeOf(*entry), .operands = {a}, .loc = loc};
-  return build(*r, node, {entry}, [&] { return r->emitUnary(op, entry->value, loc); });
+  return build(*r, node, {entry}, [&] { return r->emitArithmetic(op, false, entry->value, loc); });
 }
 
 Ref penstock::detail::binary(ScalarOp op, bool isUnsigned, Ref a, Ref b, Loc at) {
@@ -223,6 +249,8 @@ Ref penstock::detail::binary(ScalarOp op, bool isUnsigned, Ref a, Ref b, Loc at)
   // Looking up the second may have moved neither: entries are only added below.
   if (!left || !right || !isComputable(*r, *left, at))
     return r->poison();
+  if (!isBinary(op))
+    return rejectOperation(*r, op, at);
   if (isa<FloatType>(r->typeOf(*left)) && op >= ScalarOp::And && op <= ScalarOp::Shr) {
     r->error(ElementMismatch, at, "bits of a floating-point value are combined",
              "`&`, `|`, `^`, `<<` and `>>` are for integers; cast<i32>(..) the "
@@ -248,7 +276,7 @@ Ref penstock::detail::binary(ScalarOp op, bool isUnsigned, Ref a, Ref b, Loc at)
                 .operands = {a, b},
                 .loc = loc};
   return build(*r, node, {left, right},
-               [&] { return r->emitBinary(op, isUnsigned, left->value, right->value, loc); });
+               [&] { return r->emitArithmetic(op, isUnsigned, {left->value, right->value}, loc); });
 }
 
 Ref penstock::detail::select(Ref condition, Ref then, Ref otherwise, Loc at) {

@@ -462,10 +462,8 @@ private:
       value = tile::ElementIndexOp::create(b, loc, b.getIndexType(), node->dim);
       break;
     case ExprNode::Unary:
-      value = r.emitUnary(node->op, operands[0], loc);
-      break;
     case ExprNode::Binary:
-      value = r.emitBinary(node->op, node->isUnsigned, operands[0], operands[1], loc);
+      value = r.emitArithmetic(node->op, node->isUnsigned, operands, loc);
       break;
     case ExprNode::Select:
       value = arith::SelectOp::create(b, loc, operands[0], operands[1], operands[2]);

@@ -95,8 +95,8 @@ public:
   mlir::Type typeOf(const Entry &entry);
 
   /// Emits scalar arithmetic, for scalars and for the bodies of maps.
-  mlir::Value emitUnary(detail::Op, mlir::Value, mlir::Location);
-  mlir::Value emitBinary(detail::Op, bool isUnsigned, mlir::Value, mlir::Value, mlir::Location);
+  mlir::Value emitArithmetic(detail::Op, bool isUnsigned, mlir::ArrayRef<mlir::Value> operands,
+                             mlir::Location);
   mlir::Value emitConvert(mlir::Value, mlir::Type to, bool isUnsigned, mlir::Location);
 
   //===------------------------------------------------------------------===//

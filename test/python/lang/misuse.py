@@ -9,6 +9,7 @@ import unittest
 
 import penstock
 import penstock.lang as pl
+from penstock.lang import _values
 from penstock.lang import In, InOut, Out, Scalar, f16, f32, f4e2m1x2, f64, i32, u32
 
 CASES = []
@@ -25,7 +26,7 @@ def misuse(code, message, help="", signature="A[M,N], n, s -> C[M,N]"):
 
 
 def needs_columns(function):
-    """Python before 3.11 does not know the column of a call: the mistake is not found."""
+    """Python before 3.11 does not know the column of a call: the error is not found."""
     function.needs_columns = True
     return function
 
@@ -490,6 +491,32 @@ def value_of_an_ended_loop(b, A, n, s, C):
     for k in b.range(4):
         last = k + 1
     b.require(last > 0, "positive")  # error
+
+
+# ---- operations that the library does not have
+
+
+@misuse("PS0106", "no operation on these operands has the number 99", "the same version as the library")
+def unknown_function(b, A, n, s, C):
+    t = b.local(f32, 16)
+    _values._of_elements("f", 99, t)  # error
+
+
+@misuse("PS0106", "no operation on these operands has the number 255", "the same version as the library")
+def function_beyond_all_numbers(b, A, n, s, C):
+    t = b.local(f32, 16)
+    _values._of_elements("f", 256, t)  # error
+
+
+@misuse("PS0106", "no operation on these operands has the number 0", "the same version as the library")
+def addition_of_one_operand(b, A, n, s, C):
+    t = b.local(f32, 16)
+    _values._of_elements("f", _values._ADD, t)  # error
+
+
+@misuse("PS0106", "no operation on these operands has the number", "the same version as the library")
+def negation_of_two_operands(b, A, n, s, C):
+    _values._binary(_values._NEG, n, 1)  # error
 
 
 # ---- errors of the recorder, with fixes in Python
