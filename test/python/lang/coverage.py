@@ -107,10 +107,16 @@ class Coverage(unittest.TestCase):
             body = re.search(r"enum %s : uint8_t \{(.*?)\};" % enum, header(file), re.S).group(1)
             for name in re.findall(r"\w+", body):
                 self.assertTrue(hasattr(pl, name), name)
-        operators = re.search(r"enum class Op : uint8_t \{(.*?)\};", header("record.h"), re.S).group(1)
-        names = re.findall(r"\w+", operators)
-        numbers = [getattr(_values, "_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", n).upper()) for n in names]
-        self.assertEqual(numbers, list(range(len(names))))
+
+    def test_operations_have_the_numbers_of_the_header(self):
+        body = re.search(r"enum class Op : uint8_t \{(.*?)\};", header("record.h"), re.S).group(1)
+        names = ["_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper() for name in re.findall(r"\w+", body)]
+        numbers = {name: value for name, value in vars(_values).items() if name[0] == "_" and name.isupper() and type(value) is int}
+        self.assertEqual(numbers, {name: number for number, name in enumerate(names)})
+
+    def test_functions_that_compute_one_value(self):
+        functions = {name for name in _values.__all__ if inspect.isfunction(getattr(_values, name))}
+        self.assertEqual(_location._COMPUTING, functions - {"fast_divmod"})  # which has two
 
 
 if __name__ == "__main__":
