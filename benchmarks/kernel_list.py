@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LIBRARIES = ["libexample_kernels.so", "libexample_device_kernels.so", "libpenstock_gallery.so"]
+LIBRARIES = ["lib/libexample_kernels.so", "lib/libexample_device_kernels.so", "lib/libpenstock_gallery.so"]
 
 
 def build_tree():
@@ -18,8 +18,13 @@ def build_tree():
     sys.exit("no build found; build first, or set PENSTOCK_BUILD")
 
 
-def libraries(build):
-    return [build / "lib" / name for name in LIBRARIES]
+def require(build, *paths):
+    """The files of a build tree. Ends the program with the command that builds those that do not exist."""
+    missing = [path for path in paths if not (build / path).exists()]
+    if missing:
+        targets = " ".join(pathlib.Path(path).stem.removeprefix("lib") for path in missing)
+        sys.exit(f"{build} has no {', '.join(missing)}; build with: ninja -C {build} {targets}")
+    return [build / path for path in paths]
 
 
 def configurations(fields):
