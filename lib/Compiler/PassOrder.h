@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Phases order most passes of the GPU pipeline (Target/NVPTX/Phases/KernelPass.h). These rules
-// order passes of one phase, and passes without a phase. penstock-pass-order shows that
+// order passes of one phase, and passes without a phase. benchmarks/pass-order shows that
 // nothing else depends on the order: it compiles programs with each two neighbors
 // swapped.
 //

@@ -80,9 +80,9 @@ void penstock::buildNativeLLVMPipeline(OpPassManager &passes, const NativeCpu &c
 //===----------------------------------------------------------------------===//
 // GPUs
 //
-// Each pass declares the phase that it requires (Target/NVPTX/Passes.td). PassOrder.cpp has
+// Each pass declares the phase that it requires (Target/NVPTX/*Passes.td). PassOrder.cpp has
 // the rules, with reasons, for passes of one phase. Neighbors that neither orders can be
-// swapped: docs/contributing/gpu-phases.md lists all pairs.
+// swapped: docs/contributing/pass-order.md lists all pairs.
 //===----------------------------------------------------------------------===//
 
 /// Ends a phase: checks what the passes of the next one rely on. \p after is the last pass.
