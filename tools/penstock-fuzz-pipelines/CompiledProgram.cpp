@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "../penstock-fuzz/Gpus.h"
 #include "../penstock-fuzz/Random.h"
 #include "Analysis/Loop/EngineCosts.h"
 #include "Analysis/Loop/PipelineLoop.h"
@@ -341,8 +342,8 @@ DeviceRun CompiledProgram::runOnDevice(int64_t most, uint64_t seed, int64_t omit
   std::vector<Diagnostic> diagnostics;
   Random random(seed);
   BackendOptions options;
-  bool blackwell = random.chance(50);
-  options.target = (blackwell ? Target::sm_100a() : Target::sm_90a()).emulated();
+  Target gpu = fuzz::anyGpu(random);
+  options.target = gpu.emulated();
   bool stated = random.chance(50) && !oneGroup;
   inside->module->walk([&](mlir::scf::ForOp loop) {
     auto outer = loop->getParentOfType<mlir::scf::ForOp>();
@@ -386,6 +387,6 @@ DeviceRun CompiledProgram::runOnDevice(int64_t most, uint64_t seed, int64_t omit
     result.mismatch = runTimings(program, executable, trips, deviceTimings, alignment, random,
                                  result.runs, result.findings);
   if (!result.mismatch.empty())
-    result.mismatch = (blackwell ? "sm_100a with " : "sm_90a with ") + result.mismatch;
+    result.mismatch = architectureOf(gpu).name + " with " + result.mismatch;
   return result;
 }

@@ -284,7 +284,7 @@ CaseResult penstock::fuzz::addedOne(uint64_t seed, Counters &counters, const Pre
   form.oneMatrix = random.chance(50);
   uint64_t data = derive(seed, 3);
   auto run = [&](const auto &kernel, auto launch) {
-    Target gpu = random.chance(50) ? Target::sm_100a() : Target::sm_90a();
+    Target gpu = anyGpu(random);
     return runOnTargets(
         kernel, gpu, /*interprets=*/false, random, counters,
         [&](const auto &compiled, const LaunchOptions &timing, bool emulated) {

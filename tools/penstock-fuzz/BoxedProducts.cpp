@@ -192,7 +192,7 @@ CaseResult compare(uint64_t seed, Counters &counters, const Preferences *imposed
   form.added = random.below(4);
   form.stages = random.between(1, 4);
   BoxedProduct<E, R> kernel{form};
-  Target gpu = random.chance(50) ? Target::sm_100a() : Target::sm_90a();
+  Target gpu = anyGpu(random);
   bool tiny = random.chance(30);
   return runOnTargets(
       kernel, gpu, tiny, random, counters,

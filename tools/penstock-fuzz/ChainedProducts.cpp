@@ -186,7 +186,7 @@ CaseResult compare(uint64_t seed, Counters &counters, const Preferences *imposed
   form.grouped = random.chance(60);
   form.shared = random.chance(15);
   ChainedProduct<E> kernel{form};
-  Target gpu = random.chance(60) ? Target::sm_100a() : Target::sm_90a();
+  Target gpu = anyGpu(random);
   bool tiny = random.chance(15);
   return runOnTargets(
       kernel, gpu, tiny, random, counters,

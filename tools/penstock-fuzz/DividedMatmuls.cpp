@@ -12,6 +12,7 @@
 // are exact.
 //
 //===----------------------------------------------------------------------===//
+#include "Gpus.h"
 #include "Modes.h"
 #include "Random.h"
 #include "penstock/cache.h"
@@ -328,7 +329,9 @@ template <class E, class S, class R> CaseResult divide(uint64_t seed, Counters &
   Random random(derive(seed, 1));
   bool blackwell = random.chance(50);
   Matmul<E, S, R> kernel{derive(seed, 2), blackwell};
-  Target target = blackwell ? Target::sm_100a() : Target::sm_90a();
+  Target target = blackwell           ? Target::sm_100a()
+                  : random.chance(60) ? Target::sm_90a()
+                                      : withMmaSync(random);
   auto compiled = try_compile(kernel, target.emulated(), {.cache = &KernelCache::none()});
   if (!compiled) {
     ++counters[Refused];

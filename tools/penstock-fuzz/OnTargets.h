@@ -13,6 +13,7 @@
 #define PENSTOCK_FUZZ_ONTARGETS_H
 
 #include "Batches.h"
+#include "Gpus.h"
 #include "Random.h"
 #include "penstock/cache.h"
 #include "penstock/penstock.h"

@@ -11,6 +11,7 @@
 // scales have few bits, and all sums are exact in f32.
 //
 //===----------------------------------------------------------------------===//
+#include "Gpus.h"
 #include "Modes.h"
 #include "Random.h"
 #include "penstock/cache.h"
@@ -201,11 +202,10 @@ CaseResult compare(const K &kernel, Target gpu, Random &random, Counters &counte
 template <class T, class U, class S, int Group>
 CaseResult scaled(uint64_t seed, Counters &counters) {
   Random random(derive(seed, 1));
-  bool blackwell = random.chance(60);
   ScaledProduct<T, U, S, Group> kernel{derive(seed, 2), random.chance(30),
                                        random.of({128, 128, 256}), random.of({128, 128, 256}),
                                        4 * Group * random.of({1, 1, 2})};
-  return compare(kernel, blackwell ? Target::sm_100a() : Target::sm_90a(), random, counters,
+  return compare(kernel, anyGpu(random, 50, 25), random, counters,
                  [&](const auto &compiled, const LaunchOptions &options) -> std::string {
                    int64_t m = random.between(1, 40) * 8, n = random.between(1, 40) * 8,
                            k = random.between(0, 20) * 32;
@@ -271,7 +271,7 @@ template <class P, class V> CaseResult unpacked(uint64_t seed, Counters &counter
   Random random(derive(seed, 1));
   UnpackedProduct<P, V> kernel{derive(seed, 2), random.of({16, 64, 128, 128, 256}),
                                random.of({8, 16, 64, 128}), random.of({32, 64, 64, 128})};
-  return compare(kernel, random.chance(50) ? Target::sm_100a() : Target::sm_90a(), random, counters,
+  return compare(kernel, anyGpu(random), random, counters,
                  [&](const auto &compiled, const LaunchOptions &options) -> std::string {
                    int64_t grain = random.chance(70) ? 32 : detail::isSixBit<P> ? 4 : 2;
                    int64_t m = random.between(1, 200), n = random.between(1, 200),

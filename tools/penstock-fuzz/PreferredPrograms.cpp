@@ -318,7 +318,7 @@ std::string launch(const Form &form, const Compiled &compiled, const LaunchOptio
 CaseResult matmulOne(uint64_t seed, Counters &counters, const Preferences &imposed) {
   Random random(derive(seed, 1));
   Form form = makeForm(random);
-  Target gpu = random.chance(70) ? Target::sm_100a() : Target::sm_90a();
+  Target gpu = anyGpu(random, 60, 25);
   return runOnTargets(
       Matmul{form}, gpu, /*interprets=*/false, random, counters,
       [&](const auto &compiled, LaunchOptions timing, bool emulated) {

@@ -460,7 +460,7 @@ CaseResult penstock::fuzz::aroundOne(uint64_t seed, Counters &counters,
                                      const Preferences *imposed) {
   Program program = legalProgram(derive(seed, 1));
   Random random(derive(seed, 2));
-  Target gpu = random.chance(50) ? Target::sm_100a() : Target::sm_90a();
+  Target gpu = anyGpu(random);
   return runOnTargets(
       TensorsAround{program}, gpu, /*interprets=*/random.chance(10), random, counters,
       [&](const auto &compiled, LaunchOptions timing, bool emulated) {
