@@ -8,6 +8,8 @@
 // A reduction along a dimension combines what differs in the digits of that
 // dimension: registers in each thread, lanes by a butterfly of shuffles, warps
 // through shared memory. Every thread along the dimension then holds the result.
+// Registers are combined as a tree: each instruction waits for the one before it
+// in a chain.
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileTypes.h"
@@ -112,6 +114,63 @@ static Value combine(LoweringContext &c, tile::ReduceKind kind, Value a, Value b
                   : arith::MinSIOp::create(c.builder, c.loc, a, b).getResult();
 }
 
+namespace {
+
+/// Combines values as a tree, each as early as possible, so that few are held at a time. Its leaves
+/// are chains of neighbors: products are fused with sums there, f16 is added without a conversion,
+/// and instructions with three operands combine two at once.
+class Tree {
+public:
+  /// \p count: the number of values that follow.
+  Tree(LoweringContext &c, tile::ReduceKind kind, size_t count, bool contract = false)
+      : c(c), kind(kind), contract(contract) {
+    constexpr size_t longest = 8; // of dependent instructions
+    size_t chains = 1;
+    while (2 * chains < count &&
+           llvm::divideCeil(count, chains) - 1 + llvm::Log2_64(chains) > longest)
+      chains *= 2;
+    chainLength = llvm::divideCeil(count, chains);
+  }
+
+  void add(Value value) {
+    chain = chain ? combine(c, kind, chain, value, contract) : value;
+    if (++inChain == chainLength)
+      endChain();
+  }
+
+  Value total() {
+    if (chain)
+      endChain();
+    Value result;
+    for (const Part &part : llvm::reverse(parts))
+      result = result ? combine(c, kind, part.value, result) : part.value;
+    return result;
+  }
+
+private:
+  struct Part {
+    Value value;
+    unsigned height;
+  };
+
+  void endChain() {
+    Part part = {std::exchange(chain, Value()), 0};
+    inChain = 0;
+    for (; !parts.empty() && parts.back().height == part.height; ++part.height)
+      part.value = combine(c, kind, parts.pop_back_val().value, part.value);
+    parts.push_back(part);
+  }
+
+  LoweringContext &c;
+  tile::ReduceKind kind;
+  bool contract;
+  size_t chainLength, inChain = 0;
+  Value chain;
+  SmallVector<Part> parts; ///< by falling height
+};
+
+} // namespace
+
 static Value shuffled(LoweringContext &c, Value value, int64_t distance) {
   Type type = value.getType();
   unsigned bits = type.getIntOrFloatBitWidth();
@@ -199,12 +258,10 @@ static void combineWarps(LoweringContext &c, tile::ReduceKind kind, RegisterTile
   syncThreads(c, by);
   for (int64_t reg = 0; reg < totals.registers(); ++reg)
     c.when(holdsElement(c, sliced, base, sliced.offsetOf(reg)), [&] {
-      Value total;
-      for (int64_t warp = 0; warp < count; ++warp) {
-        Value part = loadShared(c, address(reg, c.i32(warp)), totals.type, 1)[0];
-        total = total ? combine(c, kind, total, part) : part;
-      }
-      writeRegister(c, totals, reg, toStored(c, total));
+      Tree tree(c, kind, size_t(count));
+      for (int64_t warp = 0; warp < count; ++warp)
+        tree.add(loadShared(c, address(reg, c.i32(warp)), totals.type, 1)[0]);
+      writeRegister(c, totals, reg, toStored(c, tree.total()));
     });
 }
 
@@ -230,8 +287,9 @@ static LogicalResult lowerReduce(LoweringContext &c, tile::ReduceOp op, const Ex
   int64_t results = sliced.registers();
   RegisterTile totals = makeRegisters(c, sliced, sum);
   Value none = arith::ConstantOp::create(c.builder, c.loc, neutral(c.builder, op.getKind(), sum));
-  SmallVector<Value> total(static_cast<size_t>(results));
-  bool contract = op->hasAttr(tile::TileDialect::contractAttr);
+  std::vector<Tree> trees(size_t(results),
+                          Tree(c, op.getKind(), size_t(layout.registers() / results),
+                               op->hasAttr(tile::TileDialect::contractAttr)));
   for (int64_t reg = 0; reg < layout.registers(); ++reg) {
     auto offset = layout.offsetOf(reg);
     Value held = holdsElement(c, layout, base, offset), value;
@@ -255,9 +313,11 @@ static LogicalResult lowerReduce(LoweringContext &c, tile::ReduceOp op, const Ex
     value = converted(c, value, sum);
     if (held)
       value = arith::SelectOp::create(c.builder, c.loc, held, value, none);
-    Value &into = total[size_t(layout.sliceRegister(dim, reg))];
-    into = into ? combine(c, op.getKind(), into, value, contract) : value;
+    trees[size_t(layout.sliceRegister(dim, reg))].add(value);
   }
+  SmallVector<Value> total;
+  for (Tree &tree : trees)
+    total.push_back(tree.total());
   for (Value &value : total)
     for (const ThreadSpan &span : lanes)
       for (int64_t distance = 1; distance < span.extent; distance *= 2)
