@@ -123,7 +123,8 @@ def AssignSpaces : TileProgramPass<"nv-assign-spaces", "Tile", "Tile"> {
   let summary = "Move tiles that registers cannot hold to shared memory";
   let description = [{
     Registers cannot be indexed at run time, and tensor cores do not read operands from
-    local tiles, except for the left operand of wgmma, which stays in registers. Every other
+    local tiles, except for the left operand of wgmma, which stays in registers, and that of
+    mma.sync if threads compute it from registers, such as P of attention. Every other
     local tile that is sliced, transposed, indexed or an MMA operand becomes a shared tile.
     Reads of single elements of an accumulator use a shared copy.
 

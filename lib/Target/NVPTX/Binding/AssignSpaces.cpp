@@ -64,6 +64,36 @@ bool isLeftOperand(tile::AllocOp alloc) {
          });
 }
 
+/// Returns whether threads compute a tile from others that they have in registers, like
+/// probabilities from scores.
+bool isComputedFromRegisters(tile::AllocOp alloc) {
+  return llvm::all_of(alloc->getUsers(), [&](Operation *user) {
+    auto map = dyn_cast<tile::MapOp>(user);
+    if (!map || map.getTarget() != alloc.getResult())
+      return true;
+    bool fromRegisters = false;
+    for (Value input : map.getInputs()) {
+      bool isWhole = typeOf(input).getRank() == typeOf(alloc.getResult()).getRank();
+      if (isWhole && tile::spaceOf(typeOf(input)) != tile::Space::Local)
+        return false;
+      fromRegisters |= isWhole;
+    }
+    return fromRegisters;
+  });
+}
+
+/// Returns whether an instruction takes a left operand from registers. wgmma does with any tile
+/// that threads compute. Warps that execute mma.sync then have whole rows of the product, and each
+/// loads all columns of the right operand: that pays where the other way is through shared memory
+/// and a barrier, and not for one that is computed from shared memory anyway.
+bool takesFromRegisters(tile::GemmOp gemm, tile::AllocOp left,
+                        const hw::Architecture &architecture) {
+  if (isWgmmaProduct(gemm, architecture))
+    return true;
+  return isMmaSyncProduct(gemm, architecture) && isComputedFromRegisters(left) &&
+         mmaLeftLayoutOf(gemm, nv::scopeOf(gemm).warps);
+}
+
 /// Returns whether a left operand is multiplied where threads have computed it: what lies in shared
 /// memory must first be stored there, and awaited by all. What is copied from memory is better
 /// copied by an engine, which knows shared memory only.
@@ -73,7 +103,7 @@ bool staysInRegisters(tile::AllocOp alloc, const hw::Architecture &architecture)
       return copy.getTarget() != alloc.getResult() || isCopyOfRegisters(copy);
     auto gemm = dyn_cast<tile::GemmOp>(user);
     return !gemm || gemm.getA() != alloc.getResult() ||
-           (gemm.getAcc() != alloc.getResult() && isWgmmaProduct(gemm, architecture));
+           (gemm.getAcc() != alloc.getResult() && takesFromRegisters(gemm, alloc, architecture));
   });
 }
 

@@ -284,6 +284,11 @@ bool nvptx::isWgmmaProduct(tile::GemmOp gemm, const hw::Architecture &architectu
   return legal;
 }
 
+bool nvptx::isMmaSyncProduct(tile::GemmOp gemm, const hw::Architecture &architecture) {
+  return mmaShapeOf(gemm) && !architecture.limits.tensorColumns &&
+         !isWgmmaProduct(gemm, architecture);
+}
+
 Engine nvptx::engineOf(Operation *op) {
   auto engine = op->getAttrOfType<nv::EngineAttr>(nv::NVDialect::engineAttr);
   return engine ? engine.getValue() : Engine::Threads;

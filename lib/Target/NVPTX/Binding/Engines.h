@@ -39,6 +39,9 @@ mlir::Operation *firstUserAfter(tile::GemmOp gemm, mlir::Value tile);
 /// Returns whether wgmma supports a gemm.
 bool isWgmmaProduct(tile::GemmOp gemm, const hw::Architecture &architecture);
 
+/// Returns whether mma.sync multiplies a gemm on an architecture, whatever else the kernel does.
+bool isMmaSyncProduct(tile::GemmOp gemm, const hw::Architecture &architecture);
+
 /// Returns whether an operation may take an operand from registers.
 bool takesRegisters(mlir::OpOperand &use);
 /// Returns whether threads copy what they hold.

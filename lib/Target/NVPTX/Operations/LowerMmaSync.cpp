@@ -115,6 +115,18 @@ static SmallVector<Value> loadFragment(LoweringContext &c, Value operand, bool r
   return words;
 }
 
+/// The same of a left operand in registers, which lies there as the instruction takes it:
+/// \p rowTile and \p k choose four words of the thread's.
+static SmallVector<Value> fragmentInRegisters(LoweringContext &c, RegisterTile &left,
+                                              int64_t rowTile, int64_t k) {
+  constexpr int64_t taken = 4, columns = 16;
+  int64_t first = (rowTile * (left.layout.shape[1] / columns) + k / columns) * taken;
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < taken; ++i)
+    words.push_back(readWord(c, left, first + i));
+  return words;
+}
+
 static void multiplyByWarps(LoweringContext &c, tile::GemmOp op, const MmaShape &shape,
                             RegisterTile &sums, const ExecutionScope &by) {
   auto a = cast<MemRefType>(op.getA().getType());
@@ -137,6 +149,7 @@ static void multiplyByWarps(LoweringContext &c, tile::GemmOp op, const MmaShape 
     rowTiles = std::max(rowTiles, offset[0] / 16 + 1);
     colTiles = std::max(colTiles, offset[1] / 8 + 1);
   }
+  RegisterTile *inRegisters = registersOf(c, op.getA());
   Type sum = sums.element;
   std::string text = "mma.sync.aligned.m16n8k" + std::to_string(shape.k) + ".row.col" +
                      shape.types +
@@ -144,7 +157,9 @@ static void multiplyByWarps(LoweringContext &c, tile::GemmOp op, const MmaShape 
   for (int64_t k = 0; k < depth; k += shape.k) {
     SmallVector<SmallVector<Value>> left;
     for (int64_t m = 0; m < rowTiles; ++m)
-      left.push_back(loadFragment(c, op.getA(), true, first[0], m * 16, k, 2, shape.elementBits));
+      left.push_back(inRegisters ? fragmentInRegisters(c, *inRegisters, m, k)
+                                 : loadFragment(c, op.getA(), true, first[0], m * 16, k, 2,
+                                                shape.elementBits));
     // Warps whose columns lie beyond the tile have nothing to multiply.
     for (int64_t n = 0; n < colTiles; ++n) {
       OpBuilder::InsertionGuard guard(c.builder);
@@ -226,10 +241,14 @@ static LogicalResult lowerGemm(LoweringContext &c, tile::GemmOp op, const Execut
               "b.tcgen05.mma";
   if (op.getAsyncAttr())
     return c.refuse(op, "with {.async} is not available in explicit kernels");
-  for (Value operand : {op.getA(), op.getB()})
-    if (!c.shared.tiles.count(tile::rootOf(operand)))
-      return c.refuse(op, "multiplies tiles in shared memory only");
   auto shape = mmaShapeOf(op);
+  RegisterTile *left = registersOf(c, op.getA());
+  auto leftLayout = left && shape ? mmaLeftLayoutOf(op, by.scope.warps) : std::nullopt;
+  if (left && !(leftLayout && left->layout == *leftLayout))
+    return c.refuse(op, "multiplies a left operand in registers only if each warp has whole rows");
+  for (Value operand : {op.getA(), op.getB()})
+    if (!(left && operand == op.getA()) && !c.shared.tiles.count(tile::rootOf(operand)))
+      return c.refuse(op, "multiplies tiles in shared memory only");
   auto type = cast<MemRefType>(op.getAcc().getType());
   RegisterTile *acc = registersOf(c, op.getAcc());
   Distribution layout;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/Operations/MmaSync.h"
+#include "Dialect/Tile/TileTypes.h"
 #include "Target/NVPTX/Phases/KernelArchitecture.h"
 
 using namespace mlir;
@@ -57,9 +58,22 @@ std::optional<nvptx::MmaShape> nvptx::mmaShapeOf(tile::GemmOp op) {
   return shape;
 }
 
+std::optional<layout::Distribution> nvptx::mmaLeftLayoutOf(tile::GemmOp op, int64_t warps) {
+  auto a = cast<MemRefType>(op.getA().getType());
+  // Two blocks of 8 columns of sums are the 16 columns that an instruction multiplies.
+  constexpr int64_t takenAsLeft = 16;
+  if (!mmaShapeOf(op) || a.getElementTypeBitWidth() != takenAsLeft ||
+      a.getDimSize(0) % (16 * warps))
+    return std::nullopt;
+  return layout::mmaAccumulator(a.getDimSize(0), a.getDimSize(1), warps, warps);
+}
+
 layout::Distribution nvptx::mmaLayoutOf(tile::GemmOp op, int64_t warps) {
   auto acc = cast<MemRefType>(op.getAcc().getType());
   int64_t alongRows = 1;
+  // A warp has all elements of its rows of a left operand in registers.
+  if (tile::spaceOf(cast<MemRefType>(op.getA().getType())) == tile::Space::Local)
+    return layout::mmaAccumulator(acc.getDimSize(0), acc.getDimSize(1), warps, warps);
   while (alongRows < warps && acc.getDimSize(0) % (alongRows * 2 * 16) == 0)
     alongRows *= 2;
   return layout::mmaAccumulator(acc.getDimSize(0), acc.getDimSize(1), warps, alongRows);

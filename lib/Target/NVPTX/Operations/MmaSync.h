@@ -32,6 +32,11 @@ std::optional<MmaShape> mmaShapeOf(tile::GemmOp op);
 /// rows, so that reductions along a row stay inside of a warp.
 layout::Distribution mmaLayoutOf(tile::GemmOp op, int64_t warps);
 
+/// Returns the distribution of a left operand in registers over \p warps warps: that of an
+/// accumulator, of which each warp has whole rows. None if not all warps have rows, or if the
+/// instruction takes its elements in another order than it leaves sums.
+std::optional<layout::Distribution> mmaLeftLayoutOf(tile::GemmOp op, int64_t warps);
+
 } // namespace penstock::nvptx
 
 #endif // PENSTOCK_TARGET_NVPTX_OPERATIONS_MMASYNC_H

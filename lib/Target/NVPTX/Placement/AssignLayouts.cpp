@@ -90,7 +90,7 @@ private:
     auto type = typeOf(tile);
     int64_t warps = nv::scopeOf(op).warps;
     if (auto gemm = dyn_cast<tile::GemmOp>(op); gemm && mmaShapeOf(gemm))
-      return mmaLayoutOf(gemm, warps);
+      return tile == gemm.getAcc() ? mmaLayoutOf(gemm, warps) : mmaLeftLayoutOf(gemm, warps);
     if (isa<nv::TensorLoadOp, nv::TensorStoreOp>(op))
       return layout::tensorMemoryAccumulator(type.getDimSize(0), type.getDimSize(1),
                                              warps / nv::warpgroupWarps);
@@ -402,6 +402,8 @@ private:
       if (auto gemm = dyn_cast<tile::GemmOp>(op)) {
         if (auto layout = dictated(op, gemm.getAcc()))
           convert(gemm.getAccMutable(), *layout, !gemm.getOverwrite(), true);
+        if (auto layout = dictated(op, gemm.getA()))
+          convert(gemm.getAMutable(), *layout, true, false);
         continue;
       }
       Distribution full = layoutOf(op);
