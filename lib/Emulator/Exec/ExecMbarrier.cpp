@@ -21,7 +21,8 @@ enum Flag : uint8_t {
   Drop = 4,
   NoComplete = 8,
   OwnBlock = 16, ///< says `.cta`: orders nothing between blocks
-  Blocking = 32  ///< try_wait
+  Blocking = 32, ///< try_wait
+  Sent = 64      ///< an arrival at any block of the cluster, by an address in `.shared::cluster`
 };
 
 /// The opaque token that arrive returns: the phase and, for .noComplete, the
@@ -133,17 +134,20 @@ void arrive(Exec &ex, const DInst &inst) {
         if (inst.flags & NoComplete && int64_t(count) >= barrier.pending && barrier.tx == 0)
           ex.report(EmuMbarrierMisuse, "an arrive with .noComplete completes the phase");
         bool remote = use.owner != &ex.cta;
-        if (ex.grid.checks() && !(remote && inst.flags & OwnBlock)) {
+        if (ex.grid.checks()) {
           View &target = remote ? barrier.currentRemote : barrier.current;
-          if (!(inst.flags & Relaxed)) {
+          bool isNarrow = remote && inst.flags & OwnBlock;
+          bool releases = !(inst.flags & Relaxed) && !isNarrow;
+          if (releases)
             releaseInto(ex, 1u << lane, target);
-            released = true;
-          } else {
+          else if (!isNarrow)
             releaseFenced(ex.warp.lanes[lane], remote ? Scope::Cluster : Scope::Block, target);
-          }
-        }
-        if (ex.grid.checks())
+          // Across blocks, where a release is expensive, it may say no more than that.
+          if (!releases && inst.flags & Sent)
+            target.seen.joinOver(ex.view(lane).seen);
+          released |= releases;
           barrier.current.observed.join(ex.view(lane).observed);
+        }
         if (inst.flags & Drop) {
           if (barrier.expected < count)
             ex.report(EmuMbarrierMisuse, "arrive_drop below zero");
@@ -341,7 +345,8 @@ bool decodeMbarrier(Decoder &d, const ptx::Instruction &inst, DInst &out) {
                         (name.find("expect_tx") != std::string::npos ? Expect : 0) |
                         (begins("mbarrier.arrive_drop") ? Drop : 0) |
                         (name.find("noComplete") != std::string::npos ? NoComplete : 0) |
-                        (inst.has(".cta") ? OwnBlock : 0));
+                        (inst.has(".cta") ? OwnBlock : 0) |
+                        (inst.has(".shared::cluster") ? Sent : 0));
     out.run = arrive;
   } else if (name == "mbarrier.pending_count") {
     ok = addDestination(0) && addSource(1, 64);

@@ -42,10 +42,19 @@ bool knowsALane(const Clock &clock, uint32_t gid, uint32_t count) {
   return false;
 }
 
+/// Returns whether others have passed on that \p op is over, with \p readsOnly, its reads.
+bool knowsOver(const Clock &clock, const AsyncOp &op, bool readsOnly) {
+  auto passed = [&](uint64_t agent, uint32_t count) {
+    return agent && clock.agent(agent | Clock::overAgent) >= count;
+  };
+  return passed(op.agent[0], op.count[0]) || passed(op.agent[1], op.count[1]) ||
+         (readsOnly && passed(op.readAgent, op.readCount));
+}
+
 /// Returns whether an earlier access is ordered before one by \p lane of ex's warp (\p engine: by
-/// an operation that this lane issues now).
+/// an operation that this lane issues now). \p overwrites: the later one is a write.
 Ordered ordered(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessRecord &record,
-                bool crossesProxy) {
+                bool crossesProxy, bool overwrites) {
   View &view = ex.view(lane);
   if (!ex.grid.has(record.cluster) && view.seen.agent(gridOf(ex.grid, record).endAgent()))
     return Ordered::Yes; // the end of a grid makes all that it did visible
@@ -54,6 +63,8 @@ Ordered ordered(Exec &ex, unsigned lane, const AsyncOp *engine, const AccessReco
     if (engine && op.pipe && op.pipe == engine->pipe)
       return Ordered::Yes; // one engine, in order
     bool readsOnly = !record.isWrite();
+    if (overwrites && knowsOver(view.seen, op, readsOnly))
+      return Ordered::Yes;
     if (!knows(view.seen, op, readsOnly && !op.overByUse))
       return op.overByUse && knows(view.seen, op, readsOnly) ? Ordered::InFact : Ordered::No;
     if (crossesProxy && op.generic && record.isWrite() && !knows(view.fenced, op, readsOnly))
@@ -193,7 +204,7 @@ private:
     bool morallyStrong = strong && sameProxy && !narrow;
     if (morallyStrong && !access.isWrite())
       return Ordered::Atomic;
-    Ordered how = ordered(ex, lane, engine, record, crossesProxy);
+    Ordered how = ordered(ex, lane, engine, record, crossesProxy, access.isWrite());
     if (how == Ordered::Yes)
       known.add(record);
     if (how != Ordered::Yes && morallyStrong)

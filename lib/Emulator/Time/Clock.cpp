@@ -113,6 +113,12 @@ void Clock::joinTensor(const Clock &other) {
     raise(it->first, it->second);
 }
 
+void Clock::joinOver(const Clock &other) {
+  for (auto [key, count] : other.sparse)
+    if (key & agentTag && !(key & tensorAgent))
+      raise(key | overAgent, count);
+}
+
 void Observed::set(uint32_t warp, uint32_t count) {
   if (warp - base >= warps)
     return;

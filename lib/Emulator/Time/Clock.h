@@ -33,6 +33,8 @@ public:
   uint32_t agent(uint64_t id) const { return find(agentTag | id); }
   /// Marks agents that count tcgen05 operations, for joinTensor.
   static constexpr uint64_t tensorAgent = uint64_t(1) << 61;
+  /// Marks what is known of an agent only from others who know that its operations are over.
+  static constexpr uint64_t overAgent = uint64_t(1) << 60;
 
   void setLane(uint32_t warp, unsigned lane, uint32_t count);
   void setWarp(uint32_t warp, uint32_t count);
@@ -41,6 +43,8 @@ public:
   void join(const Clock &other);
   /// The same for what \p other knows of tcgen05 operations, and nothing else.
   void joinTensor(const Clock &other);
+  /// Takes over which asynchronous operations \p other knows to be over, marked with overAgent.
+  void joinOver(const Clock &other);
   void clear();
   bool empty() const { return dense.empty() && sparse.empty(); }
 
