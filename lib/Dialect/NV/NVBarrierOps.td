@@ -112,8 +112,11 @@ def NV_ArriveOp : NV_BarrierOp<"mbarrier.arrive", "EachThread", [AttrSizedOperan
     number of bytes of copies. With `of` the barrier is in another block of the cluster,
     at the same offset in shared memory. An arrival releases: earlier accesses are
     ordered before threads of the block that wait for the phase, with `of` or `cluster`
-    before those of the cluster, and with `relaxed` before none. With `each_warp` one
-    thread of each warp arrives, for the threads that synchronized with it at an `nv.warp.sync`.
+    before those of the cluster. With `relaxed` no accesses of threads are ordered; it says that
+    `tcgen05` operations, and with `of` reads by `wgmma`, are over which the thread has awaited:
+    enough to free a slot, and a release of a cluster waits for all earlier writes. With
+    `each_warp` one thread of each warp arrives, for the threads that synchronized with it at an
+    `nv.warp.sync`.
 
     ```mlir
     func.func @k(%slot: index, %bytes: index) attributes {tile.kernel, nv.threads = 128 : i64} {

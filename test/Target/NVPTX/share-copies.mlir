@@ -32,8 +32,10 @@
 // PLAN: %[[HALF:.*]] = memref.subview %{{.*}}[%{{.*}}, 0] [32, 64]
 // PLAN: nv.tma.load %{{.*}} to %[[HALF]], %[[FULL]][%{{.*}}] multicast %c3{{.*}} :
 // PLAN: nv.warps 0, 4
-// PLAN: nv.mbarrier.arrive %{{.*}} of %{{.*}} each_warp
-// PLAN-NEXT: nv.mbarrier.arrive %{{.*}} of %{{.*}} each_warp
+// Only wgmma has read the slot, and that is over: no release, which waits for all earlier writes.
+// PLAN-NOT: nv.warp.sync
+// PLAN: nv.mbarrier.arrive %{{.*}} of %{{[^ ]*}} relaxed each_warp
+// PLAN-NEXT: nv.mbarrier.arrive %{{.*}} of %{{[^ ]*}} relaxed each_warp
 func.func @pair(%x: !T, %y: !T, %z: !C, %m: index, %n: index)
     attributes {tile.kernel, tile.target = "sm_90a", nv.tile_program, nv.threads = 128 : i64} {
   %c0 = arith.constant 0 : index
@@ -48,6 +50,42 @@ func.func @pair(%x: !T, %y: !T, %z: !C, %m: index, %n: index)
     tile.gemm %X, %Y into %acc {nv.engine = #nv.engine<wgmma>, tile.scheduled = #tile.scheduled<stage = 1, order = 2>} : !s, !s, !c
   } {tile.schedule = #tile.schedule<num_stages = 2>}
   tile.copy %acc to %z[%bm, %bn] : !c to !C
+  return
+}
+
+// -----
+
+// Threads read slots, too: they synchronize within their warp, and its arrival releases.
+
+#g = #tile.space<global>
+#s = #tile.space<shared>
+#l = #tile.space<local>
+!T = memref<?x?xf16, strided<[?, 1]>, #g>
+!s = memref<64x64xf16, #s>
+!c = memref<64x64xf32, #l>
+
+// PLAN-LABEL: func.func @read_by_threads
+// PLAN: nv.warps 0, 4
+// PLAN: nv.warp.sync
+// PLAN: nv.mbarrier.arrive %{{.*}} of %{{[^ ]*}} each_warp
+// PLAN: nv.mbarrier.arrive %{{.*}} of %{{[^ ]*}} each_warp
+func.func @read_by_threads(%x: !T, %y: !T, %z: !T, %m: index, %n: index)
+    attributes {tile.kernel, tile.target = "sm_90a", nv.tile_program, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %bm, %bn = tile.grid %m, %n cluster [2, 1] : index, index
+  %X = tile.alloc "X" : !s
+  %Y = tile.alloc "Y" : !s
+  %Z = tile.alloc "Z" : !s
+  %acc = tile.alloc "acc" : !c
+  %sum = tile.alloc "sum" : memref<64xf32, #l>
+  scf.for %k = %c0 to %n step %c1 {
+    tile.copy %x[%bm, %k] to %X {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>, tile.scheduled = #tile.scheduled<stage = 0, order = 0>} : !T to !s
+    tile.copy %y[%bn, %k] to %Y {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>, tile.scheduled = #tile.scheduled<stage = 0, order = 1>} : !T to !s
+    tile.gemm %X, %Y into %acc {nv.engine = #nv.engine<wgmma>, tile.scheduled = #tile.scheduled<stage = 1, order = 2>} : !s, !s, !c
+    tile.copy %z[%bn, %k] to %Z {nv.engine = #nv.engine<tma.load>, nv.role = #nv.role<load>, tile.scheduled = #tile.scheduled<stage = 0, order = 3>} : !T to !s
+    tile.reduce sum %Z along 1 into %sum accumulate {tile.scheduled = #tile.scheduled<stage = 1, order = 4>} : !s, memref<64xf32, #l>
+  } {tile.schedule = #tile.schedule<num_stages = 2>}
   return
 }
 

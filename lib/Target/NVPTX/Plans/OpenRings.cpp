@@ -305,16 +305,18 @@ void AccumulatorRing::write(OpBuilder &at, unsigned role, bool before) {
       }
       writer.wait(loc, barriers[point.barrier], position,
                   point.leader && plan.roles[role].warps > 1, isWide(point.barrier));
+      if (isWide(point.barrier))
+        writer.fence(loc, sched::FenceKind::TensorAfter); // the arrival is relaxed
       break;
     }
     case PlanPoint::Arrive: {
       // At the first block of a pair, one for its warp: loads from tensor memory are those of a
-      // whole warp, and so are waits for them.
+      // whole warp, and so are waits for them. A fence of tcgen05 orders them.
       SmallVector<Value> blocks;
       if (isWide(point.barrier))
         blocks.push_back(zero);
       writer.arrive(loc, barriers[point.barrier], writer.asIndex(loc, position.slot), Value(),
-                    point.leader, blocks);
+                    point.leader, blocks, /*relaxed=*/!blocks.empty());
       break;
     }
     case PlanPoint::Commit:

@@ -80,12 +80,12 @@ void PointWriter::wait(Location loc, Value barriers, SlotCounters::Position at, 
 }
 
 void PointWriter::arrive(Location loc, Value barriers, Value slot, Value bytes, bool leader,
-                         ValueRange blocks) {
+                         ValueRange blocks, bool relaxed) {
   byLeader(loc, leader, [&] {
     if (blocks.empty())
       nv::ArriveOp::create(b, loc, barriers, slot, bytes);
     for (Value block : blocks)
-      nv::ArriveOp::create(b, loc, barriers, slot, bytes, block, /*relaxed=*/false,
+      nv::ArriveOp::create(b, loc, barriers, slot, bytes, block, relaxed,
                            /*cluster=*/false, /*eachWarp=*/!leader);
   });
 }

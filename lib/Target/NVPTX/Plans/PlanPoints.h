@@ -36,8 +36,9 @@ public:
             bool cluster = false);
   /// An arrival that announces \p bytes, if these are given; in each of \p blocks of the cluster,
   /// if there are any: these arrivals travel, so that one thread of each warp sends them.
+  /// \p relaxed: engines have read what it frees, and that is over; see nv.mbarrier.arrive.
   void arrive(mlir::Location loc, mlir::Value barriers, mlir::Value slot, mlir::Value bytes,
-              bool leader, mlir::ValueRange blocks = {});
+              bool leader, mlir::ValueRange blocks = {}, bool relaxed = false);
   /// An arrival when all that \p engine was issued is complete. \p blocks: mask, or null.
   void commit(mlir::Location loc, sched::Engine engine, mlir::Value barriers, mlir::Value slot,
               mlir::Value blocks = {});

@@ -88,11 +88,14 @@ void PlanWriter::writePoint(const PlanPoint &point, Value k) {
   case PlanPoint::Join:
     nv::SyncOp::create(b, loc);
     return;
-  case PlanPoint::Arrive:
-    if (isWide(point) && !point.leader && readsByThreads())
+  case PlanPoint::Arrive: {
+    bool wide = isWide(point), byThreads = readsByThreads();
+    if (wide && !point.leader && byThreads)
       nv::WarpSyncOp::create(b, loc); // one arrives for all threads of its warp
     return writer.arrive(loc, barriers[point.barrier], slotOfToken(point.barrier, k), Value(),
-                         point.leader, isWide(point) ? ValueRange(sharing) : ValueRange());
+                         point.leader, wide ? ValueRange(sharing) : ValueRange(),
+                         /*relaxed=*/wide && !byThreads);
+  }
   case PlanPoint::Commit:
     return writer.commit(loc, point.engine, barriers[point.barrier], slotOfToken(point.barrier, k),
                          isWide(point) ? shares->mask(b, loc) : Value());
