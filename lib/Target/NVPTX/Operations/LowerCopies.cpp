@@ -1,4 +1,4 @@
-//===- LowerCopies.cpp - Copies by TMA and by threads ---------------------===//
+//===- LowerCopies.cpp - Copies by TMA, and cluster launch control --------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,11 +8,9 @@
 #include "Dialect/Tile/PackedElements.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Target/NVPTX/Operations/Operations.h"
-#include "Target/NVPTX/Threads/Coordinates.h"
 #include "Target/NVPTX/Threads/LoweringContext.h"
 #include "Target/NVPTX/Threads/Tensors.h"
 #include "Target/NVPTX/Threads/Views.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -200,82 +198,10 @@ static void lowerClcAnswer(LoweringContext &c, nv::ClcAnswerOp op) {
   op.getBlock().replaceAllUsesWith(c.asIndex(answer[1]));
 }
 
-/// Each thread copies pieces of 16 bytes or fewer, consecutive threads along a row.
-/// The instruction fills out-of-bounds elements with zeros.
-static LogicalResult lowerAsyncCopy(LoweringContext &c, nv::AsyncCopyOp op,
-                                    const ExecutionScope &by) {
-  View view = viewOf(c, op.getTarget());
-  auto type = cast<MemRefType>(op.getTarget().getType());
-  int64_t piece = op.getBytes();
-  int64_t bytes = type.getElementTypeBitWidth() / 8, vector = piece / bytes;
-  std::string kind = piece < 16 || op.getL1() ? "cp.async.ca" : "cp.async.cg";
-  int64_t threads = by.scope.warps * nv::warpSize;
-  layout::Distribution layout =
-      layout::blocked({type.getShape().begin(), type.getShape().end()}, threads, vector);
-  SmallVector<Value> base = baseOf(c, layout, by);
-  unsigned rank = op.getOffsets().size();
-  bool hasRows = type.getRank() == 2;
-  int64_t oneExtent[] = {0}; // that of rows along one dimension does not matter
-  ArrayRef<int64_t> rows = op.getRows().value_or(ArrayRef<int64_t>(oneExtent));
-  needRows(c, op.getSource(), unsigned(piece));
-  Value width = c.asI32(tensorSize(c, op.getSource(), rank - 1));
-  SmallVector<Value> indices = c.coordinates(op.getOffsets());
-  SmallVector<Value> start = indices;
-  SmallVector<int64_t> zeros(base.size(), 0);
-  for (int64_t reg = 0; reg < layout.registers(); reg += vector) {
-    auto offset = layout.offsetOf(reg);
-    SmallVector<Value> inTile;
-    for (auto [thread, own] : llvm::zip(base, offset))
-      inTile.push_back(c.add(thread, own));
-    auto copy = [&] {
-      if (hasRows)
-        for (auto [i, at] : llvm::enumerate(inRows(c, inTile.front(), rows))) {
-          size_t dim = rowDim(rank, op.getDims(), rows, i);
-          indices[dim] = c.add(start[dim], at);
-        }
-      indices[rank - 1] = c.add(start[rank - 1], inTile.back());
-      // Elements of the piece that lie in the tensor: pieces do not lie across its edge at
-      // the left, where they begin at multiples of their size.
-      Value left = arith::SubIOp::create(c.builder, c.loc, width, indices[rank - 1]);
-      left = arith::MinSIOp::create(c.builder, c.loc, left, c.i32(vector));
-      Value inside;
-      for (unsigned dim = 0; dim < rank; ++dim) {
-        Value here = c.cmp(arith::CmpIPredicate::ult, indices[dim],
-                           c.asI32(tensorSize(c, op.getSource(), dim)));
-        inside = inside ? arith::AndIOp::create(c.builder, c.loc, inside, here).getResult() : here;
-      }
-      Value present =
-          arith::SelectOp::create(c.builder, c.loc, inside, c.mul(left, bytes), c.i32(0));
-      // An address outside is not read, but must still be an address.
-      Value any = c.cmp(arith::CmpIPredicate::ne, present, c.i32(0));
-      SmallVector<Value> at;
-      for (Value index : indices)
-        at.push_back(arith::SelectOp::create(c.builder, c.loc, any, index, c.i32(0)));
-      Value from = LLVM::PtrToIntOp::create(c.builder, c.loc, c.builder.getI64Type(),
-                                            globalElement(c, op.getSource(), at));
-      Value to = LLVM::PtrToIntOp::create(c.builder, c.loc, c.builder.getI32Type(),
-                                          sharedElement(c, view, inTile, zeros));
-      c.ptx(kind + ".shared.global [$0], [$1], " + std::to_string(piece) + ", $2;",
-            {to, from, present});
-    };
-    c.when(holdsElement(c, layout, base, offset), copy);
-  }
-  return success();
-}
-
 static void lowerTmaWait(LoweringContext &c, nv::TmaWaitOp op) {
   c.ptx(("cp.async.bulk.wait_group" + Twine(op.getRead() ? ".read " : " ") +
          Twine(op.getPending()) + ";")
             .str());
-}
-
-static void lowerAsyncArrive(LoweringContext &c, nv::AsyncArriveOp op) {
-  c.ptx("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [$0];",
-        {barrierAddress(c, op.getBarriers(), op.getIndex())});
-}
-
-static void lowerAsyncWait(LoweringContext &c, nv::AsyncWaitOp op) {
-  c.ptx(("cp.async.wait_group " + Twine(op.getPending()) + ";").str());
 }
 
 void nvptx::addCopies(LoweringTable &table) {
@@ -283,10 +209,6 @@ void nvptx::addCopies(LoweringTable &table) {
   table.add<lowerTmaStore>();
   table.addPtx<nv::TmaCommitOp>("cp.async.bulk.commit_group;");
   table.add<lowerTmaWait>();
-  table.add<lowerAsyncCopy>();
-  table.add<lowerAsyncArrive>();
-  table.addPtx<nv::AsyncCommitOp>("cp.async.commit_group;");
-  table.add<lowerAsyncWait>();
   table.add<lowerClcRequest>();
   table.add<lowerClcAnswer>();
 }

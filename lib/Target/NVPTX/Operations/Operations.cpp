@@ -12,8 +12,9 @@ using namespace penstock::nvptx;
 
 LoweringTable nvptx::allLowerings() {
   LoweringTable table;
-  for (auto *add : {addBarriers, addCopies, addElements, addElementwise, addMmaSync, addPrint,
-                    addReductions, addScalars, addScopes, addTcgen05, addTensorMemory, addWgmma})
+  for (auto *add :
+       {addAsyncCopies, addBarriers, addCopies, addElements, addElementwise, addMmaSync, addPrint,
+        addReductions, addScalars, addScopes, addTcgen05, addTensorMemory, addWgmma})
     add(table);
   return table;
 }

@@ -12,6 +12,7 @@
 namespace penstock::nvptx {
 
 /// Each adds the operations of one file, Lower*.cpp, to a table.
+void addAsyncCopies(LoweringTable &table);
 void addBarriers(LoweringTable &table);
 void addCopies(LoweringTable &table);
 void addElements(LoweringTable &table);

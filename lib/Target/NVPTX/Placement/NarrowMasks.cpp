@@ -324,13 +324,14 @@ private:
 };
 
 /// Counts coordinates of boxes in 32 bits where these hold them: what is far outside of a
-/// tensor must stay outside, and need not be clamped then.
-void narrowBox(Operation *op, MutableOperandRange offsets) {
+/// tensor must stay outside, and need not be clamped then. Threads compare coordinates without a
+/// sign: up to \p beyond above the largest one, they wrap to negative ones, which are outside.
+void narrowBox(Operation *op, MutableOperandRange offsets, int64_t beyond = 0) {
   OpBuilder b(op);
   for (OpOperand &offset : offsets) {
     auto bounds = boundsOf(offset.get());
     if (!bounds || bounds->low == bounds->high || bounds->low < INT32_MIN ||
-        bounds->high > INT32_MAX)
+        bounds->high > INT32_MAX + beyond)
       continue;
     Value narrow = arith::IndexCastOp::create(b, op->getLoc(), b.getI32Type(), offset.get());
     offset.set(arith::IndexCastOp::create(b, op->getLoc(), b.getIndexType(), narrow));
@@ -368,6 +369,8 @@ struct NarrowMasks : penstock::impl::NarrowMasksBase<NarrowMasks> {
         narrowBox(op, load.getOffsetsMutable());
       if (auto store = dyn_cast<nv::TmaStoreOp>(op))
         narrowBox(op, store.getOffsetsMutable());
+      if (auto copy = dyn_cast<nv::AsyncCopyOp>(op))
+        narrowBox(op, copy.getOffsetsMutable(), /*beyond=*/int64_t(1) << 30);
       if (auto copy = dyn_cast<tile::CopyOp>(op)) {
         narrowBox(op, copy.getSourceOffsetsMutable());
         narrowBox(op, copy.getTargetOffsetsMutable());

@@ -1,0 +1,50 @@
+//===- CopyPieces.h - Pieces of a copy by threads ---------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The coordinates of a piece are a value of the thread plus a constant, in the tile and in the
+// tensor. Pieces that share the value differ by constants, also where rows of the tile are a box
+// with several dimensions of the tensor.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TARGET_NVPTX_OPERATIONS_COPYPIECES_H
+#define PENSTOCK_TARGET_NVPTX_OPERATIONS_COPYPIECES_H
+
+#include "Layout/Distribution.h"
+#include "Target/NVPTX/Threads/Tensors.h"
+
+namespace penstock::nvptx {
+
+/// Constant parts of the coordinates of a piece.
+struct CopyPiece {
+  llvm::SmallVector<int64_t> inTile, inTensor;
+};
+
+/// Pieces whose coordinates share the thread's parts.
+struct CopyPieces {
+  llvm::SmallVector<mlir::Value> inTensor; ///< for each dimension; null: 0
+  llvm::SmallVector<CopyPiece> pieces;
+
+  /// Returns whether the pieces have the same coordinate along a dimension of the tensor.
+  bool isSame(unsigned dim) const;
+};
+
+/// A box of a tensor of \p rank that is copied to a tile of one or two dimensions. Extents and
+/// dimensions of its rows are those of `nv.tma.load`.
+struct CopyBox {
+  unsigned rank;
+  Extents dims, rows;
+};
+
+/// Returns the pieces, of \p vector elements each, that a thread with coordinates \p base in the
+/// tile copies.
+llvm::SmallVector<CopyPieces> copyPieces(LoweringContext &c, const layout::Distribution &layout,
+                                         llvm::ArrayRef<mlir::Value> base, int64_t vector,
+                                         const CopyBox &box);
+
+} // namespace penstock::nvptx
+
+#endif // PENSTOCK_TARGET_NVPTX_OPERATIONS_COPYPIECES_H
