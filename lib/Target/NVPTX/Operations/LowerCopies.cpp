@@ -109,6 +109,12 @@ static Value cachePolicy(LoweringContext &c, StringRef name) {
                     ("createpolicy.fractional.L2::" + name + ".b64 $0, 1.0;").str());
 }
 
+/// Returns the state space of the destination of loads. For destinations in clusters, ptxas calls a
+/// function on GPUs that have none.
+static const char *loadSpace(const LoweringContext &c) {
+  return c.architecture.limits.clusterBlocks > 1 ? "shared::cluster" : "shared::cta";
+}
+
 static void lowerTmaLoad(LoweringContext &c, nv::TmaLoadOp op) {
   View view = viewOf(c, op.getTarget());
   const layout::SharedTile &tile = c.shared.tiles.lookup(view.root).layout;
@@ -142,8 +148,8 @@ static void lowerTmaLoad(LoweringContext &c, nv::TmaLoadOp op) {
       kind += ".L2::cache_hint";
       append(cachePolicy(c, *cache));
     }
-    c.ptx("cp.async.bulk.tensor." + std::to_string(rank) +
-              "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes" + kind + " [$0], [$1, " +
+    c.ptx("cp.async.bulk.tensor." + std::to_string(rank) + "d." + loadSpace(c) +
+              ".global.tile.mbarrier::complete_tx::bytes" + kind + " [$0], [$1, " +
               operandList(2, rank) + "], [$" + std::to_string(2 + rank) + "]" + rest + ";",
           operands);
   }
