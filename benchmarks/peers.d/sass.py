@@ -1,7 +1,7 @@
-# Reads what nvdisasm prints and finds the loops that matter.
+# Reads the listing of nvdisasm and finds the loops that matter.
 #
 # A loop is a natural one: a branch back to a block that dominates it. Waits retry
-# out of line, behind the kernel, and jump back into the loop; a search for
+# out of line, after the kernel, and jump back into the loop; a search for
 # backward branches alone would take these for loops.
 import re
 
@@ -37,8 +37,12 @@ class Code:
 
 
 class Loop:
-    def __init__(self, head, body, code):
-        self.head, self.body = head, body
+    """A natural loop. `whole` are all of its blocks; `body` those up to its last branch back,
+    without what the assembler moved after it: retries of waits, loops inside."""
+
+    def __init__(self, head, whole, last, code):
+        self.head, self.whole = head, whole
+        self.body = body = {index for index in whole if head <= index <= last}
         lines = [line for index in sorted(body) for line in code.blocks[index].instructions]
         self.first = lines[0][0]
         self.last = lines[-1][0]
@@ -47,11 +51,6 @@ class Loop:
                        for kind, pattern in (("m", MULTIPLY), ("c", COPY), ("x", POWER),
                                              ("g", ACCESS), ("w", WIDE))}
         self.counts["u"] = powers_under_products([text for _, text in lines])
-
-    def text(self, addresses):
-        counts = "+".join("%d%s" % (n, kind) for kind, n in self.counts.items() if n)
-        where = " at %x..%x" % (self.first, self.last) if addresses else ""
-        return "%d (%s)%s" % (self.size, counts, where)
 
 
 def powers_under_products(texts):
@@ -73,6 +72,10 @@ def operation(text):
     words = text.split()
     guarded = words[0].startswith("@")
     return words[1 if guarded else 0], guarded
+
+
+def is_branch_call(text):
+    return bool(re.search(r"\bCALL\.\S+ `\(\.L_x_", text))
 
 
 def read_sass(listing):
@@ -105,7 +108,8 @@ def read_sass(listing):
             if barrier and barrier.group(0) in convergence:
                 block.successors.append(convergence[barrier.group(0)])
             blocks.append(Block())
-        elif name.startswith(("BRA", "BRX", "JMP")):
+        elif name.startswith(("BRA", "BRX", "JMP")) or is_branch_call(text):
+            # A call of a label is a branch for which threads need not converge.
             block.successors += targets
             conditional = guarded or re.search(r"\b(UP|!UP|P|!P)\d", text.split(name, 1)[1])
             block.falls_through = bool(conditional) or "DIV" in name
@@ -133,8 +137,8 @@ def reachable(blocks, without=None):
     return seen
 
 
-def loops_of(code):
-    """The innermost loops that copy, multiply, take powers or access global memory."""
+def natural_loops(code):
+    """All loops, inner and outer ones."""
     blocks = code.blocks
     alive = reachable(blocks)
     predecessors = {index: [] for index in alive}
@@ -159,12 +163,46 @@ def loops_of(code):
             if index not in body:
                 body.add(index)
                 open_ += predecessors[index]
-        # What was moved behind the last branch back is taken by waits that fail.
-        last = max(latches)
-        loops.append(Loop(head, {index for index in body if head <= index <= last}, code))
+        loops.append(Loop(head, body, max(latches), code))
+    return sorted(loops, key=lambda loop: loop.first)
+
+
+def loops_of(code):
+    """The innermost loops that copy, multiply, take powers or access global memory."""
+    loops = natural_loops(code)
+
     def is_innermost(loop):
-        inner = [other for other in loops if other.body < loop.body]
+        inner = [other for other in loops if other.whole < loop.whole]
         return any(count and not any(other.counts[kind] for other in inner)
                    for kind, count in loop.counts.items())
 
-    return sorted(filter(is_innermost, loops), key=lambda loop: loop.first)
+    return list(filter(is_innermost, loops))
+
+
+def main_loops(code, loops):
+    """Those of natural_loops in which a kernel spends its time: the innermost ones that multiply
+    or take powers, and the innermost ones of load warps. Without any, those that access global
+    memory. Loops of the assembler, which serve one group of lanes after the other, are none."""
+    loops = [loop for loop in loops
+             if not any("BRA.U.ANY" in text for index in loop.whole
+                        for _, text in code.blocks[index].instructions[-1:]
+                        if loop.head in code.blocks[index].successors)]
+    kinds = "mx" if any(loop.counts["m"] + loop.counts["x"] for loop in loops) else "gc"
+
+    def innermost(kinds, among):
+        chosen = [loop for loop in among if any(loop.counts[kind] for kind in kinds)]
+        return [loop for loop in chosen if not any(other.whole < loop.whole for other in chosen)]
+
+    main = innermost(kinds, loops)
+    loads = innermost("c", [loop for loop in loops
+                            if not any(loop.whole & other.whole for other in main)])
+    return sorted(main + loads, key=lambda loop: loop.first)
+
+
+def retries(code):
+    """Blocks that repeat a wait whose first attempt, elsewhere, failed."""
+    waits = {index for index, block in enumerate(code.blocks)
+             if any("SYNCS.PHASECHK" in text for _, text in block.instructions)}
+    return {index for index in waits if index in code.blocks[index].successors
+            and all(other in waits for other, block in enumerate(code.blocks)
+                    if other != index and index in block.successors)}

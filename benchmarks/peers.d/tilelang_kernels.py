@@ -54,18 +54,21 @@ def matmul_tensor_memory(stages):
     return kernel
 
 
-def attention(rows, stages, threads):
+def attention(rows, dim, stages, threads):
+    rowwise = T.GemmWarpPolicy.FullRow  # a warp has whole rows of the scores
+
     @T.prim_func
-    def kernel(Q: T.Tensor((HEADS, SIZE, 64), "float16"), K: T.Tensor((HEADS, SIZE, 64), "float16"),
-               V: T.Tensor((HEADS, SIZE, 64), "float16"),
-               O: T.Tensor((HEADS, SIZE, 64), "float16"), scale: T.float32):
+    def kernel(Q: T.Tensor((HEADS, SIZE, dim), "float16"),
+               K: T.Tensor((HEADS, SIZE, dim), "float16"),
+               V: T.Tensor((HEADS, SIZE, dim), "float16"),
+               O: T.Tensor((HEADS, SIZE, dim), "float16"), scale: T.float32):
         with T.Kernel(SIZE // rows, HEADS, threads=threads) as (bm, h):
-            Qs = T.alloc_shared((rows, 64), "float16")
-            Ks = T.alloc_shared((64, 64), "float16")
-            Vs = T.alloc_shared((64, 64), "float16")
+            Qs = T.alloc_shared((rows, dim), "float16")
+            Ks = T.alloc_shared((64, dim), "float16")
+            Vs = T.alloc_shared((64, dim), "float16")
             scores = T.alloc_fragment((rows, 64), "float32")
             weights = T.alloc_fragment((rows, 64), "float16")
-            out = T.alloc_fragment((rows, 64), "float32")
+            out = T.alloc_fragment((rows, dim), "float32")
             top = T.alloc_fragment((rows,), "float32")
             old = T.alloc_fragment((rows,), "float32")
             rescale = T.alloc_fragment((rows,), "float32")
@@ -78,7 +81,7 @@ def attention(rows, stages, threads):
             for n in T.Pipelined(SIZE // 64, num_stages=stages):
                 T.copy(K[h, n * 64 : (n + 1) * 64, :], Ks)
                 T.clear(scores)
-                T.gemm(Qs, Ks, scores, transpose_B=True)
+                T.gemm(Qs, Ks, scores, transpose_B=True, policy=rowwise)
                 T.copy(top, old)
                 T.reduce_max(scores, top, dim=1, clear=False)
                 for i in T.Parallel(rows):
@@ -89,11 +92,11 @@ def attention(rows, stages, threads):
                 for i in T.Parallel(rows):
                     total[i] = total[i] * rescale[i] + part[i]
                 T.copy(scores, weights)
-                for i, j in T.Parallel(rows, 64):
+                for i, j in T.Parallel(rows, dim):
                     out[i, j] *= rescale[i]
                 T.copy(V[h, n * 64 : (n + 1) * 64, :], Vs)
-                T.gemm(weights, Vs, out)
-            for i, j in T.Parallel(rows, 64):
+                T.gemm(weights, Vs, out, policy=rowwise)
+            for i, j in T.Parallel(rows, dim):
                 out[i, j] /= total[i]
             T.copy(out, O[h, bm * rows : (bm + 1) * rows, :])
 
@@ -122,10 +125,14 @@ def main(directory):
     print("include\t%s" % os.path.join(root, "src"))
     print("include\t%s" % os.path.join(root, "3rdparty", "cutlass", "include"))
     write(directory, "matmul.sm_90a.tilelang", lambda: matmul(4, 256), "sm_90a")
-    write(directory, "matmul.sm_100a.tilelang", lambda: matmul(3, 128), "sm_100a")
     write(directory, "matmul.sm_100a.tilelang-tmem", lambda: matmul_tensor_memory(3), "sm_100a")
-    write(directory, "attention.sm_90a.tilelang", lambda: attention(64, 2, 128), "sm_90a")
-    write(directory, "attention.sm_100a.tilelang", lambda: attention(128, 2, 256), "sm_100a")
+    for arch in ("sm_80", "sm_86", "sm_89", "sm_100a", "sm_120a"):
+        write(directory, "matmul.%s.tilelang" % arch, lambda: matmul(3, 128), arch)
+    for arch in ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"):
+        rows, threads = (128, 256) if arch == "sm_100a" else (64, 128)
+        for kernel, dim in (("attention", 64), ("attention-d128", 128)):
+            write(directory, "%s.%s.tilelang" % (kernel, arch),
+                  lambda: attention(rows, dim, 2, threads), arch)
 
 
 main(sys.argv[1])

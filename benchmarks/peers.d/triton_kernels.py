@@ -24,6 +24,70 @@ def matmul(A, B, C, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, ROL
 
 
 @triton.jit
+def matmul_pointers(A, B, C, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+                    MASKED: tl.constexpr):
+    """MASKED: rows outside of A and B are not read. Otherwise they wrap around."""
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    rows, columns = (m, n) if MASKED else (m % M, n % N)
+    a = A + rows[:, None] * K + k[None, :]
+    b = B + columns[None, :] * K + k[:, None]
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for k0 in tl.range(0, tl.cdiv(K, BK)):
+        seen = k < K - k0 * BK
+        if MASKED:
+            x = tl.load(a, (m < M)[:, None] & seen[None, :], 0.0)
+            y = tl.load(b, (n < N)[None, :] & seen[:, None], 0.0)
+        else:
+            x = tl.load(a, seen[None, :], 0.0)
+            y = tl.load(b, seen[:, None], 0.0)
+        acc = tl.dot(x, y, acc)
+        a += BK
+        b += BK
+    tl.store(C + m[:, None] * N + n[None, :], acc.to(tl.float16),
+             (m < M)[:, None] & (n < N)[None, :])
+
+
+@triton.jit
+def matmul_persistent(A, B, C, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+                      BLOCKS: tl.constexpr):
+    columns = tl.cdiv(N, BN)
+    for tile in tl.range(tl.program_id(0), tl.cdiv(M, BM) * columns, BLOCKS, flatten=True):
+        m0 = tile // columns * BM
+        n0 = tile % columns * BN
+        acc = tl.zeros((BM, BN), dtype=tl.float32)
+        for k in tl.range(0, tl.cdiv(K, BK)):
+            acc = tl.dot(A.load([m0, k * BK]), B.load([n0, k * BK]).T, acc)
+        C.store([m0, n0], acc.to(tl.float16))
+
+
+@triton.jit
+def attention_pointers(Q, K, V, O, scale, M, N, BM: tl.constexpr, BN: tl.constexpr,
+                       D: tl.constexpr):
+    h = tl.program_id(1)
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    d = tl.arange(0, D)
+    q = tl.load(Q + (h * M + m)[:, None] * D + d[None, :], (m < M)[:, None], 0.0)
+    top = tl.full((BM,), float("-inf"), tl.float32)
+    total = tl.zeros((BM,), tl.float32)
+    out = tl.zeros((BM, D), tl.float32)
+    for n0 in tl.range(0, N, BN):
+        n = n0 + tl.arange(0, BN)
+        k = tl.load(K + (h * N + n)[None, :] * D + d[:, None], (n < N)[None, :], 0.0)
+        scores = tl.where((n < N)[None, :], tl.dot(q, k), float("-inf"))
+        old, top = top, tl.maximum(top, tl.max(scores, 1))
+        weights = tl.exp2((scores - top[:, None]) * scale)
+        rescale = tl.exp2((old - top) * scale)
+        total = total * rescale + tl.sum(weights, 1)
+        out = out * rescale[:, None]
+        v = tl.load(V + (h * N + n)[:, None] * D + d[None, :], (n < N)[:, None], 0.0)
+        out = tl.dot(weights.to(tl.float16), v, out)
+    out = tl.where((total > 0)[:, None], out / total[:, None], 0)
+    tl.store(O + (h * M + m)[:, None] * D + d[None, :], out.to(tl.float16), (m < M)[:, None])
+
+
+@triton.jit
 def attention(Q, K, V, O, scale, N, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr,
               ROLES: tl.constexpr):
     m0 = tl.program_id(0) * BM
@@ -112,7 +176,8 @@ def write(directory, name, kernel, arguments, constants, arch, divisible=(), **o
                        constexprs={(names.index(c),): v for c, v in constants.items()},
                        attrs={(names.index(d),): [["tt.divisibility", 16]] for d in divisible})
     try:
-        made = triton.compile(source, target=GPUTarget("cuda", arch, 32), options=options)
+        made = triton.compile(source, target=GPUTarget("cuda", arch, 32),
+                              options=dict(options, enable_fp_fusion=True))
     except Exception as problem:
         print("skipped\t%s\tTriton: %s" % (name, str(problem).splitlines()[0][:100]))
         return
@@ -121,9 +186,14 @@ def write(directory, name, kernel, arguments, constants, arch, divisible=(), **o
     print("shared\t%s\t%d" % (name, made.metadata.shared))
 
 
+def architecture(arch):
+    """Its name; GPUs since Hopper have instructions of their own."""
+    return "sm_%d%s" % (arch, "a" if arch >= 90 else "")
+
+
 def write_row_kernels(directory, arch):
     """Rows, and so the sizes, are multiples of 16 bytes."""
-    name = "%%s.sm_%da.triton" % arch
+    name = "%s." + architecture(arch) + ".triton"
     f32, bf16, size = "*fp32", "*bf16", "i32"
     write(directory, name % "vector_add", vector_add, {"A": f32, "B": f32, "C": f32, "N": size},
           {"BLOCK": 1024}, arch, "ABCN")
@@ -136,23 +206,51 @@ def write_row_kernels(directory, arch):
           {"BM": 64, "BN": 64}, arch, "XYMN")
 
 
+def write_tensor_core_kernels(directory, arch, warps, stages, rows, persistent):
+    """For GPUs with TMA. `warps` are those of a matmul, `rows` those of a tile of attention."""
+    arguments = {"A": tile(128, 64), "B": tile(128, 64), "C": tile(128, 128)}
+    for roles in (False, True):
+        name = "%s." + architecture(arch) + (".triton-roles" if roles else ".triton")
+        write(directory, name % "matmul", matmul, dict(arguments, K="i32"),
+              {"BM": 128, "BN": 128, "BK": 64, "ROLES": roles}, arch,
+              num_warps=warps, num_stages=stages)
+        for kernel, dim in (("attention", 64), ("attention-d128", 128)):
+            write(directory, name % kernel, attention,
+                  {"Q": tile(1, rows, dim), "K": tile(1, 64, dim), "V": tile(1, 64, dim),
+                   "O": tile(1, rows, dim), "scale": "fp32", "N": "i32"},
+                  {"BM": rows, "BN": 64, "D": dim, "ROLES": roles}, arch,
+                  num_warps=4, num_stages=2)
+    write(directory, "matmul-persistent.%s.triton" % architecture(arch), matmul_persistent,
+          dict(arguments, M="i32", N="i32", K="i32"),
+          {"BM": 128, "BN": 128, "BK": 64, "BLOCKS": persistent}, arch,
+          num_warps=warps, num_stages=stages)
+
+
+def write_warp_kernels(directory, arch, suffix):
+    """For GPUs with MMAs of warps."""
+    f16, size = "*fp16", "i32"
+    for masked in (False, True):
+        write(directory, "matmul.%s.triton%s%s" % (architecture(arch), suffix, "-masked" * masked),
+              matmul_pointers, {"A": f16, "B": f16, "C": f16, "M": size, "N": size, "K": size},
+              {"BM": 128, "BN": 128, "BK": 64, "MASKED": masked}, arch, "ABCNK",
+              num_warps=4, num_stages=3)
+    for kernel, dim in (("attention", 64), ("attention-d128", 128)):
+        write(directory, "%s.%s.triton%s" % (kernel, architecture(arch), suffix),
+              attention_pointers, {"Q": f16, "K": f16, "V": f16, "O": f16, "scale": "fp32",
+                                   "M": size, "N": size},
+              {"BM": 64, "BN": 64, "D": dim}, arch, "QKVO", num_warps=4, num_stages=2)
+
+
 def main(directory):
     print("version\tTriton %s" % triton.__version__)
-    for arch in (90, 100):
+    for arch in (80, 86, 89, 90, 100, 120):
         write_row_kernels(directory, arch)
-    for roles in (False, True):
-        kind = "triton-roles" if roles else "triton"
-        for arch, warps, stages in ((90, 8, 4), (100, 4, 3)):
-            write(directory, "matmul.sm_%da.%s" % (arch, kind), matmul,
-                  {"A": tile(128, 64), "B": tile(128, 64), "C": tile(128, 128), "K": "i32"},
-                  {"BM": 128, "BN": 128, "BK": 64, "ROLES": roles}, arch,
-                  num_warps=warps, num_stages=stages)
-        for arch, rows in ((90, 64), (100, 128)):
-            write(directory, "attention.sm_%da.%s" % (arch, kind), attention,
-                  {"Q": tile(1, rows, 64), "K": tile(1, 64, 64), "V": tile(1, 64, 64),
-                   "O": tile(1, rows, 64), "scale": "fp32", "N": "i32"},
-                  {"BM": rows, "BN": 64, "D": 64, "ROLES": roles}, arch,
-                  num_warps=4, num_stages=2)
+    for arch in (80, 86, 89):
+        write_warp_kernels(directory, arch, "")
+    write_warp_kernels(directory, 120, "-pointers")
+    write_tensor_core_kernels(directory, 90, 8, 4, 64, 132)
+    write_tensor_core_kernels(directory, 100, 4, 3, 128, 148)
+    write_tensor_core_kernels(directory, 120, 4, 3, 64, 170)
 
 
 main(sys.argv[1])
