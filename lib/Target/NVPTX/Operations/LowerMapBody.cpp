@@ -129,9 +129,7 @@ static bool isPacked(Operation &op) {
          op.getResult(0).getType().isF32();
 }
 
-/// Returns whether the last operation of a map is a product that a sum after it may be fused with:
-/// then an element alone takes no instruction for that sum.
-static bool sumTakesProduct(tile::MapOp op) {
+bool nvptx::sumTakesProduct(tile::MapOp op) {
   auto reduce = dyn_cast_or_null<tile::ReduceOp>(op->getNextNode());
   if (!reduce || reduce.getSource() != op.getTarget() ||
       !reduce->hasAttr(tile::TileDialect::contractAttr))

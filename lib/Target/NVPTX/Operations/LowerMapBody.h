@@ -19,6 +19,10 @@ mlir::FailureOr<Value> mapElement(LoweringContext &c, tile::MapOp op,
                                   llvm::ArrayRef<Value> base, llvm::ArrayRef<int64_t> offset,
                                   const layout::Distribution *known);
 
+/// Returns whether the last operation of a map is a product that a sum after it may be fused with:
+/// then an element alone takes no instruction for that sum.
+bool sumTakesProduct(tile::MapOp op);
+
 /// Returns whether instructions for two elements save any, and each thread holds all of its
 /// registers.
 bool computesPairs(LoweringContext &c, tile::MapOp op, const layout::Distribution &layout,

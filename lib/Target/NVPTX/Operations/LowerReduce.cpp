@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileTypes.h"
 #include "Target/NVPTX/Operations/LowerElementwise.h"
+#include "Target/NVPTX/Operations/LowerMapBody.h"
 #include "Target/NVPTX/Operations/Operations.h"
 #include "Target/NVPTX/Placement/TileLayouts.h"
 #include "Target/NVPTX/Threads/Coordinates.h"
@@ -95,7 +96,7 @@ static TypedAttr neutral(OpBuilder &builder, tile::ReduceKind kind, Type type) {
 
 static Value combine(LoweringContext &c, tile::ReduceKind kind, Value a, Value b,
                      bool contract = false) {
-  bool floating = isa<FloatType>(a.getType());
+  bool floating = isa<FloatType>(getElementTypeOrSelf(a.getType()));
   auto flags = contract ? arith::FastMathFlags::contract : arith::FastMathFlags::none;
   switch (kind) {
   case tile::ReduceKind::Sum:
@@ -116,15 +117,33 @@ static Value combine(LoweringContext &c, tile::ReduceKind kind, Value a, Value b
 
 namespace {
 
+/// Sums whose elements are products that they are fused with.
+struct FusedSums {
+  llvm::DenseSet<Operation *> reductions;
+};
+
+/// Returns whether one instruction adds or multiplies two elements, and nothing is lost by that: a
+/// product that is fused with a sum takes no instruction for it, and neither does the conversion of
+/// an f16 that is added.
+bool combinesPairs(LoweringContext &c, tile::ReduceOp op, Type source, Type sum) {
+  bool isArithmetic =
+      op.getKind() == tile::ReduceKind::Sum || op.getKind() == tile::ReduceKind::Prod;
+  return c.architecture.limits.tensorColumns && isArithmetic && source.isF32() && sum.isF32() &&
+         !c.state<FusedSums>().reductions.contains(op);
+}
+
 /// Combines values as a tree, each as early as possible, so that few are held at a time. Its leaves
 /// are chains of neighbors: products are fused with sums there, f16 is added without a conversion,
 /// and instructions with three operands combine two at once.
 class Tree {
 public:
   /// \p count: the number of values that follow.
-  Tree(LoweringContext &c, tile::ReduceKind kind, size_t count, bool contract = false)
-      : c(c), kind(kind), contract(contract) {
-    constexpr size_t longest = 8; // of dependent instructions
+  /// \p pairs: combines two at a time, as vectors.
+  Tree(LoweringContext &c, tile::ReduceKind kind, size_t count, bool contract = false,
+       bool pairs = false)
+      : c(c), kind(kind), contract(contract), pairs(pairs) {
+    count = pairs ? count / 2 : count;
+    constexpr size_t longest = 7; // chain of dependent instructions; lanes and old values follow
     size_t chains = 1;
     while (2 * chains < count &&
            llvm::divideCeil(count, chains) - 1 + llvm::Log2_64(chains) > longest)
@@ -133,6 +152,12 @@ public:
   }
 
   void add(Value value) {
+    if (pairs && !first) {
+      first = value;
+      return;
+    }
+    if (pairs)
+      value = vectorOf(std::exchange(first, Value()), value);
     chain = chain ? combine(c, kind, chain, value, contract) : value;
     if (++inChain == chainLength)
       endChain();
@@ -144,7 +169,7 @@ public:
     Value result;
     for (const Part &part : llvm::reverse(parts))
       result = result ? combine(c, kind, part.value, result) : part.value;
-    return result;
+    return pairs ? combine(c, kind, element(result, 0), element(result, 1)) : result;
   }
 
 private:
@@ -152,6 +177,16 @@ private:
     Value value;
     unsigned height;
   };
+
+  Value vectorOf(Value a, Value b) {
+    auto type = VectorType::get({2}, a.getType());
+    Value vector = LLVM::PoisonOp::create(c.builder, c.loc, type);
+    vector = LLVM::InsertElementOp::create(c.builder, c.loc, vector, a, c.i32(0));
+    return LLVM::InsertElementOp::create(c.builder, c.loc, vector, b, c.i32(1));
+  }
+  Value element(Value vector, int64_t at) {
+    return LLVM::ExtractElementOp::create(c.builder, c.loc, vector, c.i32(at));
+  }
 
   void endChain() {
     Part part = {std::exchange(chain, Value()), 0};
@@ -163,9 +198,9 @@ private:
 
   LoweringContext &c;
   tile::ReduceKind kind;
-  bool contract;
+  bool contract, pairs;
   size_t chainLength, inChain = 0;
-  Value chain;
+  Value chain, first;      ///< of a pair
   SmallVector<Part> parts; ///< by falling height
 };
 
@@ -284,12 +319,13 @@ static LogicalResult lowerReduce(LoweringContext &c, tile::ReduceOp op, const Ex
   SmallVector<Value> base = baseOf(c, layout, by);
 
   // In each thread, register by register of the result.
-  int64_t results = sliced.registers();
+  int64_t results = sliced.registers(), perResult = layout.registers() / results;
   RegisterTile totals = makeRegisters(c, sliced, sum);
   Value none = arith::ConstantOp::create(c.builder, c.loc, neutral(c.builder, op.getKind(), sum));
   std::vector<Tree> trees(size_t(results),
-                          Tree(c, op.getKind(), size_t(layout.registers() / results),
-                               op->hasAttr(tile::TileDialect::contractAttr)));
+                          Tree(c, op.getKind(), size_t(perResult),
+                               op->hasAttr(tile::TileDialect::contractAttr),
+                               perResult % 2 == 0 && combinesPairs(c, op, source, sum)));
   for (int64_t reg = 0; reg < layout.registers(); ++reg) {
     auto offset = layout.offsetOf(reg);
     Value held = holdsElement(c, layout, base, offset), value;
@@ -382,7 +418,16 @@ static int64_t scratchOfReduce(tile::ReduceOp op) {
   return type.getElementTypeBitWidth() == 8 ? 4 * bytes : bytes; // combined in f32
 }
 
+/// Finds the sums while the maps before them exist.
+static void findFusedSums(LoweringContext &c) {
+  c.kernel.walk([&](tile::MapOp map) {
+    if (sumTakesProduct(map))
+      c.state<FusedSums>().reductions.insert(map->getNextNode());
+  });
+}
+
 void nvptx::addReductions(LoweringTable &table) {
+  table.addPreparation(findFusedSums);
   table.add<lowerReduce>();
   table.addScratch<scratchOfReduce>();
   table.add<lowerWarpDiffers>();
