@@ -478,7 +478,7 @@ class MatmulV6:
                         b.store(Cs, 0)
                     # The accumulator is free before the last of it has been stored.
                     if n + epilogue_n == block_n:
-                        b.mbarrier.arrive(mma_pipe.consumer_barrier(), cta=0)
+                        b.mbarrier.arrive(mma_pipe.consumer_barrier(), cta=0, sem=pl.Relaxed)
                     b.fence.proxy_async()
                     b.sync()
                     b.tma.store(Cs, C.at(m0, n0 + n))

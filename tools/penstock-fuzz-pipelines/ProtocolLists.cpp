@@ -309,7 +309,7 @@ void Generator::divideAmongBlocks(Protocol &p) {
   for (size_t r = 0; r < p.roles.size(); ++r)
     for (ProtocolStep &step : p.roles[r].steps)
       if (step.kind == Kind::Arrive && ofRole[r] != ofArray[p.barriers[step.barrier].array]) {
-        step.remote = true;
+        step.remote = step.sent = true;
         observed[step.barrier] = true;
       }
   for (ProtocolRole &role : p.roles)
@@ -382,6 +382,8 @@ void Generator::spoil(Protocol &p) {
   case 8:
     if (pick(named))
       steps[at].relaxed = steps[at].kind == Kind::Wait || steps[at].kind == Kind::Arrive;
+    if (steps[at].kind == Kind::Arrive && steps[at].relaxed)
+      steps[at].sent |= oneIn(2);
     break;
   case 9: {
     ProtocolStep moved = steps[at];

@@ -9,7 +9,8 @@
 // orders of all of them are looked at, and nothing is left out because it seems
 // to make no difference. What a role knows to be over is a set of accesses, one
 // bit each: waits take it from the arrivals of the phase they return for. A race
-// is an access whose role does not know of an earlier one.
+// is an access whose role does not know of an earlier one. Relaxed arrivals that are
+// sent across blocks pass on rumors: they suffice to overwrite what an engine used.
 //
 //===----------------------------------------------------------------------===//
 #include "ProtocolOracle.h"
@@ -27,6 +28,22 @@ namespace {
 using Kind = ProtocolStep::Kind;
 using Facts = uint64_t;
 
+struct Knowledge {
+  Facts sure = 0;   ///< for any access
+  Facts rumors = 0; ///< for writes after asynchronous accesses; sure facts, too
+
+  Knowledge &operator|=(Facts facts) {
+    sure |= facts;
+    rumors |= facts;
+    return *this;
+  }
+  Knowledge &operator|=(const Knowledge &other) {
+    sure |= other.sure;
+    rumors |= other.rumors;
+    return *this;
+  }
+};
+
 /// An access to a tile; each is one bit.
 struct StepPosition {
   unsigned role, step;
@@ -35,20 +52,20 @@ struct StepPosition {
 /// A copy or commit that has not ended.
 struct Engine {
   uint8_t role, step;
-  Facts known; ///< when it was issued
+  Knowledge known; ///< when it was issued
 };
 
 struct BarrierState {
   int16_t bytes;
   uint8_t pending, phase;
-  Facts gathered, published;           ///< by all arrivals: of this phase, of the last one
-  Facts localGathered, localPublished; ///< by those of the barrier's block
+  Knowledge gathered, published;           ///< by all arrivals: of this phase, of the last one
+  Knowledge localGathered, localPublished; ///< by those of the barrier's block
 };
 
 struct State {
   std::vector<uint8_t> at;        ///< the next step of each role
   std::vector<uint8_t> ownPhases; ///< by role and barrier
-  std::vector<Facts> known;       ///< by role
+  std::vector<Knowledge> known;   ///< by role
   std::vector<BarrierState> barriers;
   std::vector<Engine> engines;
 
@@ -58,7 +75,7 @@ struct State {
     auto put = [&](auto value) {
       text.append(reinterpret_cast<const char *>(&value), sizeof value);
     };
-    for (Facts facts : known)
+    for (const Knowledge &facts : known)
       put(facts);
     for (const BarrierState &b : barriers) {
       put(b.bytes);
@@ -102,7 +119,7 @@ private:
   bool enabled(const State &state, unsigned role) const;
   void take(State &state, unsigned role);
   void end(State &state, size_t engine);
-  void arrive(State &state, unsigned role, const ProtocolStep &step, Facts known);
+  void arrive(State &state, unsigned role, const ProtocolStep &step, const Knowledge &known);
   void access(State &state, unsigned role, unsigned index);
   void checkEnd(const State &state);
   /// Of works that the role started before a step: those that a commit there
@@ -210,7 +227,10 @@ void Explorer::access(State &state, unsigned role, unsigned index) {
         bool inOneEngine = position.role == role && step.kind == Kind::Start &&
                            other.kind == Kind::Start && step.queue == ProtocolQueue::Tensor &&
                            other.queue == ProtocolQueue::Tensor;
-        if (!divided && !inOneEngine && !(state.known[role] >> p & 1))
+        bool ends = other.kind == Kind::Start || other.kind == Kind::Copy;
+        const Knowledge &known = state.known[role];
+        if (!divided && !inOneEngine &&
+            !((mine.write && ends ? known.rumors : known.sure) >> p & 1))
           fault = ListFault::Race;
       }
     }
@@ -219,7 +239,8 @@ void Explorer::access(State &state, unsigned role, unsigned index) {
   }
 }
 
-void Explorer::arrive(State &state, unsigned role, const ProtocolStep &step, Facts known) {
+void Explorer::arrive(State &state, unsigned role, const ProtocolStep &step,
+                      const Knowledge &known) {
   BarrierState &barrier = state.barriers[step.barrier];
   if (step.kind == Kind::Copy) {
     barrier.bytes = int16_t(barrier.bytes - step.bytes);
@@ -233,24 +254,29 @@ void Explorer::arrive(State &state, unsigned role, const ProtocolStep &step, Fac
     if (step.kind == Kind::Arrive)
       state.ownPhases[role * protocol.barriers.size() + step.barrier] = uint8_t(barrier.phase + 1);
   }
-  if (!step.relaxed) {
-    barrier.gathered |= known;
-    barrier.localGathered |= step.remote ? Facts(0) : known;
-  }
+  Knowledge passed = known;
+  if (step.relaxed)
+    passed.sure = 0;
+  if (step.relaxed && !step.sent)
+    passed.rumors = 0;
+  barrier.gathered |= passed;
+  if (step.remote)
+    passed.sure = 0;
+  barrier.localGathered |= passed;
   if (barrier.pending == 0 && barrier.bytes == 0) {
     ++barrier.phase;
     barrier.pending = uint8_t(protocol.barriers[step.barrier].count);
     barrier.published = barrier.gathered;
-    barrier.gathered = 0;
+    barrier.gathered = Knowledge();
     barrier.localPublished = barrier.localGathered;
-    barrier.localGathered = 0;
+    barrier.localGathered = Knowledge();
   }
 }
 
 void Explorer::take(State &state, unsigned role) {
   unsigned index = state.at[role]++;
   const ProtocolStep &step = stepOf(role, index);
-  Facts &known = state.known[role];
+  Knowledge &known = state.known[role];
   switch (step.kind) {
   case Kind::Touch:
     access(state, role, index);
@@ -268,7 +294,7 @@ void Explorer::take(State &state, unsigned role) {
                  std::any_of(steps.begin(), steps.end(), [&](const ProtocolStep &other) {
                    return other.kind == Kind::Arrive && other.barrier == step.barrier;
                  });
-    Engine made{uint8_t(role), uint8_t(index), tells ? known : Facts(0)};
+    Engine made{uint8_t(role), uint8_t(index), tells ? known : Knowledge()};
     auto at = std::find_if(state.engines.begin(), state.engines.end(), [&](const Engine &e) {
       return std::pair(e.role, e.step) > std::pair(made.role, made.step);
     });
@@ -289,7 +315,7 @@ void Explorer::take(State &state, unsigned role) {
     known |= awaited(role, index, step.queue, step.count);
     break;
   case Kind::Sync: {
-    Facts all = 0;
+    Knowledge all;
     for (unsigned other : protocol.syncs[step.barrier])
       all |= state.known[other];
     for (unsigned other : protocol.syncs[step.barrier]) {
@@ -305,18 +331,19 @@ void Explorer::end(State &state, size_t index) {
   Engine engine = state.engines[index];
   state.engines.erase(state.engines.begin() + std::ptrdiff_t(index));
   const ProtocolStep &step = stepOf(engine.role, engine.step);
-  Facts known = engine.known | bits[engine.role][engine.step];
+  Knowledge known = engine.known;
+  known |= bits[engine.role][engine.step];
   if (step.kind == Kind::Commit)
     known |= committed(engine.role, engine.step, step.queue);
   arrive(state, engine.role, step, known);
 }
 
 void Explorer::checkEnd(const State &state) {
-  Facts known = 0;
-  for (Facts facts : state.known)
+  Knowledge known;
+  for (const Knowledge &facts : state.known)
     known |= facts;
   for (size_t p = 0; p < positions.size(); ++p)
-    if (stepOf(positions[p].role, positions[p].step).kind == Kind::Copy && !(known >> p & 1))
+    if (stepOf(positions[p].role, positions[p].step).kind == Kind::Copy && !(known.sure >> p & 1))
       fault = ListFault::Unfinished;
   for (const BarrierState &barrier : state.barriers)
     if (state.engines.empty() && barrier.bytes != 0)
@@ -331,7 +358,7 @@ ListFault Explorer::run(size_t mostStates) {
   first.known.resize(protocol.roles.size());
   first.ownPhases.resize(protocol.roles.size() * protocol.barriers.size());
   for (const ProtocolBarrier &barrier : protocol.barriers)
-    first.barriers.push_back({0, uint8_t(barrier.count), 0, 0, 0, 0, 0});
+    first.barriers.push_back({0, uint8_t(barrier.count), 0, {}, {}, {}, {}});
   std::unordered_set<std::string> seen;
   std::vector<State> open;
   auto visit = [&](State state) {

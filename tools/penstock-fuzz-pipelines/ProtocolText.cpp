@@ -60,6 +60,8 @@ std::string penstock::fuzz::printLists(const Protocol &p) {
         words.push_back(std::to_string(step.bytes) + " bytes");
       if (step.relaxed)
         words.push_back("relaxed");
+      if (step.sent)
+        words.push_back("sent");
       if (step.remote)
         words.push_back("remote");
       if (step.narrow)

@@ -76,6 +76,22 @@ TEST(RelaxedArrival, NeedsAnAcquiringWait) {
   EXPECT_FINDING(run(h), EmuDataRace);
 }
 
+TEST(RelaxedArrival, SaysAsMuchIfArrivalOrWaitHaveTheScopeOfABlock) {
+  const std::string release = "mbarrier.arrive.release.cta.shared::cluster.b64 _, [%r8];";
+  const std::string acquire = "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p1, [bar], 0;";
+  EXPECT_CLEAN(run({.arrival = release}));
+  EXPECT_CLEAN(run({.wait = acquire}));
+  EXPECT_CLEAN(run({.arrival = release, .wait = acquire}));
+  EXPECT_FINDING(run({.awaited = "", .arrival = release, .wait = acquire}), EmuDataRace);
+  // A wide release does not help those who do not acquire it.
+  Handover h;
+  h.arrival = "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r8];";
+  h.wait = acquire;
+  EXPECT_CLEAN(run(h));
+  h.used = "@%p3 bra READ; ld.shared.u32 %r4, [tile]; READ:";
+  EXPECT_FINDING(run(h), EmuDataRace);
+}
+
 TEST(RelaxedArrival, DoesNotOrderReadsOfThreads) {
   Handover h;
   h.used = "@%p3 bra READ; ld.shared.u32 %r4, [tile]; READ:";

@@ -97,8 +97,13 @@ TEST(Mutations, FencesOfTensorMemoryMatterBesideRelaxedSynchronization) {
   EXPECT_EQ(equivalentLines(fences), (Lines{6, 8}));
   EXPECT_EQ(equivalentLines(fences + "mbarrier.arrive.release.cta.shared::cta.b64 _, [bar];\n"),
             (Lines{6, 8}));
-  EXPECT_EQ(equivalentLines(fences + "mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [bar];\n"),
-            Lines{});
+  // Before relaxed arrivals the first one matters, and after relaxed waits the second.
+  const std::string relaxed = "mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [bar];\n";
+  const std::string waits =
+      ".reg .pred %p<2>;\nmbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 %p1, [bar], 0;\n";
+  EXPECT_EQ(equivalentLines(fences + relaxed), Lines{8});
+  EXPECT_EQ(equivalentLines(fences + waits), Lines{6});
+  EXPECT_EQ(equivalentLines(fences + relaxed + waits), Lines{});
   const std::string polled = "atom.shared.add.u32 %r1, [bar], 1;\nadd.u32 %r2, %r1, 1;\n";
   EXPECT_EQ(equivalentLines(fences + polled), Lines{});
   EXPECT_EQ(equivalentLines(fences + "red.shared.add.u32 [bar], 1;\n" + polled), Lines{});

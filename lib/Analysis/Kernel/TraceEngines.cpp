@@ -234,6 +234,7 @@ bool KernelTrace::runArrive(nv::ArriveOp arrive) {
                        made.bytes = bytes;
                        made.remote = rank != warpRole.rank;
                        made.relaxed = arrive.getRelaxed();
+                       made.sent = bool(arrive.getCta());
                      });
 }
 

@@ -195,11 +195,20 @@ public:
       acquire(ex, lanes, last->previous);
     if (last && withRemote)
       acquire(ex, lanes, last->previousRemote);
+    else if (last && !last->previousRemote.seen.empty())
+      acquireOver(last->previousRemote);
     last = nullptr;
     lanes = 0;
   }
 
 private:
+  /// A wait of the block's own scope observes what arrivals of other blocks say to be over.
+  void acquireOver(const View &remote) {
+    View over = ex.cluster.newView();
+    over.seen.joinOver(remote.seen);
+    acquire(ex, lanes, over);
+  }
+
   Exec &ex;
   const Mbarrier *last = nullptr;
   bool withRemote = false;
@@ -341,12 +350,12 @@ bool decodeMbarrier(Decoder &d, const ptx::Instruction &inst, DInst &out) {
       ok = ok && addSource(at + 1, 32);
     else
       ops.emplace_back();
-    out.flags = uint8_t((inst.has(".relaxed") ? Relaxed : 0) |
-                        (name.find("expect_tx") != std::string::npos ? Expect : 0) |
-                        (begins("mbarrier.arrive_drop") ? Drop : 0) |
-                        (name.find("noComplete") != std::string::npos ? NoComplete : 0) |
-                        (inst.has(".cta") ? OwnBlock : 0) |
-                        (inst.has(".shared::cluster") ? Sent : 0));
+    out.flags =
+        uint8_t((inst.has(".relaxed") ? Relaxed : 0) |
+                (name.find("expect_tx") != std::string::npos ? Expect : 0) |
+                (begins("mbarrier.arrive_drop") ? Drop : 0) |
+                (name.find("noComplete") != std::string::npos ? NoComplete : 0) |
+                (inst.has(".cta") ? OwnBlock : 0) | (inst.has(".shared::cluster") ? Sent : 0));
     out.run = arrive;
   } else if (name == "mbarrier.pending_count") {
     ok = addDestination(0) && addSource(1, 64);

@@ -64,8 +64,11 @@ struct ProtocolStep {
   ProtocolQueue queue = ProtocolQueue::Tensor;
   bool parity = false;
   bool relaxed = false; ///< a wait or an arrival that does not order memory
-  bool remote = false;  ///< an arrival of another block than the barrier's
-  bool narrow = false;  ///< a wait that acquires nothing from remote arrivals
+  /// An arrival at a block of the cluster, by its number. If it is relaxed, it still says which
+  /// asynchronous accesses are over, so that their tiles may be overwritten.
+  bool sent = false;
+  bool remote = false; ///< an arrival of another block than the barrier's
+  bool narrow = false; ///< a wait that learns from remote arrivals only what is over
   /// A wait for the phase in which the role itself arrived last, as at named
   /// barriers, whatever its parity.
   bool own = false;

@@ -59,6 +59,8 @@ void ProtocolMachine::raise(uint32_t *clock, Mark mark) const {
     mark.raise(clock + numbers.memory);
   if (numbers.tensor)
     mark.raise(clock + numbers.tensor);
+  if (numbers.over != numbers.memory)
+    mark.raise(clock + numbers.over);
 }
 
 bool ProtocolMachine::isLocal(const ProtocolState &state, unsigned role) const {
@@ -135,7 +137,7 @@ void ProtocolMachine::arrive(ProtocolState &state, StepRef ref, const uint32_t *
   if (numbers.narrowWaits) {
     uint32_t *local = at + barrierHeader + 2 * numbers.clockWords();
     if (step.remote)
-      numbers.joinTime(local, clock);
+      numbers.joinEnds(local, clock, step);
     else
       numbers.join(local, clock, step);
   }

@@ -16,7 +16,7 @@ using Kind = ProtocolStep::Kind;
 ProtocolNumbers::ProtocolNumbers(const Protocol &protocol) : protocol(protocol) {
   auto words = unsigned(protocol.roles.size());
   unsigned copies = 0;
-  bool relaxed = false, alone = false;
+  bool relaxed = false, sent = false, alone = false;
   std::vector<bool> narrow(protocol.barriers.size()), remote(protocol.barriers.size());
   uncertainWriters.resize(protocol.tiles.size());
   for (unsigned role = 0; role < protocol.roles.size(); ++role) {
@@ -25,6 +25,7 @@ ProtocolNumbers::ProtocolNumbers(const Protocol &protocol) : protocol(protocol) 
     for (unsigned i = 0; i < protocol.roles[role].steps.size(); ++i) {
       const Step &step = protocol.roles[role].steps[i];
       relaxed |= step.relaxed;
+      sent |= step.relaxed && step.sent;
       if (step.narrow)
         narrow[step.barrier] = true;
       if (step.remote)
@@ -44,6 +45,7 @@ ProtocolNumbers::ProtocolNumbers(const Protocol &protocol) : protocol(protocol) 
     narrowWaits |= narrow[barrier] && remote[barrier];
   memory = relaxed || alone || narrowWaits ? part : 0;
   tensor = !alone && !narrowWaits ? 0 : relaxed ? 2 * part : memory;
+  over = sent || narrowWaits ? std::max(memory, tensor) + part : memory;
   // Bits of copies follow the counters.
   for (auto &role : byRole)
     for (StepNumbers &numbers : role)
@@ -143,8 +145,16 @@ void ProtocolNumbers::join(uint32_t *into, const uint32_t *from, const ProtocolS
   joinPart(into, from);
   if (memory && !by.relaxed)
     joinPart(into + memory, from + memory);
+  if (over != memory && (!by.relaxed || by.sent))
+    joinPart(into + over, from + over);
   if (tensor && tensor != memory)
     joinPart(into + tensor, from + tensor);
+}
+
+void ProtocolNumbers::joinEnds(uint32_t *into, const uint32_t *from, const Step &by) const {
+  joinPart(into, from);
+  if (!by.relaxed || by.sent)
+    joinPart(into + over, from + over);
 }
 
 void ProtocolNumbers::forgetMemory(uint32_t *clock) const {

@@ -55,17 +55,24 @@ public:
   size_t steps() const { return allSteps; }
 
   /// Words of a clock. Its parts order steps in time, accesses to shared memory (from word
-  /// `memory` on) and accesses to tensor memory (from word `tensor` on). Relaxed steps do not order
-  /// shared memory. Narrow waits acquire neither memory from remote arrivals. The end of a copy
-  /// orders the memory of its issuer only if the issuer arrives on the same barrier; the bytes that
-  /// a copy brings release nothing. Parts that would be equal are one.
-  unsigned clockWords() const { return std::max(memory, tensor) + part; }
-  unsigned memory = 0, tensor = 0;
+  /// `memory` on), accesses to tensor memory (from word `tensor` on) and writes of shared memory
+  /// after asynchronous accesses (from word `over` on). Relaxed steps do not order shared memory,
+  /// but sent arrivals order such writes. Narrow waits acquire no more than that from remote
+  /// arrivals. The end of a copy orders the memory of its issuer only if the issuer arrives on the
+  /// same barrier; the bytes that a copy brings release nothing. Parts that would be equal are one.
+  unsigned clockWords() const { return std::max({memory, tensor, over}) + part; }
+  unsigned memory = 0, tensor = 0, over = 0;
   void join(uint32_t *into, const uint32_t *from, const ProtocolStep &by) const;
-  void joinTime(uint32_t *into, const uint32_t *from) const { joinPart(into, from); }
-  /// Returns the part of a clock that orders accesses to a tile.
-  const uint32_t *clockFor(unsigned tile, const uint32_t *clock) const {
-    return clock + (protocol.tiles[tile].tensor ? tensor : memory);
+  /// What a narrow wait learns from arrivals of other blocks: time, and what is over.
+  void joinEnds(uint32_t *into, const uint32_t *from, const ProtocolStep &by) const;
+  /// Returns the part of a clock that orders an access after one of step \p first.
+  const uint32_t *clockFor(StepRef first, const ProtocolAccess &access,
+                           const uint32_t *clock) const {
+    if (protocol.tiles[access.box.tile].tensor)
+      return clock + tensor;
+    ProtocolStep::Kind kind = step(first).kind;
+    bool ends = kind == ProtocolStep::Kind::Start || kind == ProtocolStep::Kind::Copy;
+    return clock + (access.write && ends ? over : memory);
   }
   /// Returns whether the end of a copy says nothing of the steps before it.
   bool endsAlone(StepRef copy) const;

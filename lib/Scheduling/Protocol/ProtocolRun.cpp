@@ -167,7 +167,6 @@ void Run::access(const ProtocolState &, StepRef step, const uint32_t *clock) {
   if (numbers.step(step).kind == Kind::Copy)
     copies.push_back(step);
   for (const ProtocolAccess &access : numbers.step(step).accesses) {
-    const uint32_t *known = numbers.clockFor(access.box.tile, clock);
     Touched now{step, access};
     std::vector<Touched> &list = touched[access.box.tile];
     bool written = access.write || access.maybe || numbers.mayBeWritten(access.box.tile, step.role);
@@ -178,7 +177,7 @@ void Run::access(const ProtocolState &, StepRef step, const uint32_t *clock) {
       if (old.access.write && (old.access.maybe || old.access.box.overlaps(access.box)))
         written = true;
       if (conflict(numbers, old.step, old.access, step, access) &&
-          !numbers.of(old.step).over.knownTo(known) &&
+          !numbers.of(old.step).over.knownTo(numbers.clockFor(old.step, access, clock)) &&
           (!unordered || (unordered->access.write && !old.access.write)))
         unordered = &old;
       if (replaces(now, old))

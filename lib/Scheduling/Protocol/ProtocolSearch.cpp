@@ -147,7 +147,7 @@ void Search::access(const ProtocolState &state, StepRef step, const uint32_t *cl
   for (const Relation &relation : of.conflicts)
     if (taken(state, relation.other) &&
         !numbers.of(relation.other)
-             .over.knownTo(numbers.clockFor(accesses[relation.access].box.tile, clock))) {
+             .over.knownTo(numbers.clockFor(relation.other, accesses[relation.access], clock))) {
       result.findings.unordered(
           relation.other, numbers.step(relation.other).accesses[relation.otherAccess], step,
           accesses[relation.access], numbers.of(relation.other).over.knownTo(clock));

@@ -55,13 +55,19 @@ EquivalentMutants::EquivalentMutants(const ptx::Function &kernel) : kernel(kerne
   for (const auto &instruction : kernel.body) {
     std::string_view opcode = instruction->opcode;
     // Atomics without a reader, such as records of faults, do not synchronize.
-    relaxed |= isRelaxed(opcode) && !isAtomic(opcode);
+    if (isRelaxed(opcode) && !isAtomic(opcode)) {
+      bool arrives = contains(opcode, ".arrive") || opcode.starts_with("st.");
+      bool waits = contains(opcode, "_wait") || opcode.starts_with("ld.");
+      relaxedArrivals |= !waits;
+      relaxedWaits |= !arrives;
+    }
     relaxedAtomic |= isRelaxed(opcode) && isAtomic(opcode);
     polled |= polls(kernel, *instruction);
     cluster |= opcode.starts_with("barrier.cluster") || opcode.starts_with("mapa") ||
                contains(opcode, ".cta_group::2") || contains(opcode, ".multicast::cluster");
   }
-  relaxed |= relaxedAtomic && polled;
+  relaxedArrivals |= relaxedAtomic && polled;
+  relaxedWaits |= relaxedAtomic && polled;
 }
 
 /// Returns whether the next synchronizing instruction is a barrier of all threads.
@@ -124,9 +130,13 @@ std::string EquivalentMutants::reasonFor(const ptx::Instruction &instruction, Sy
                                          Change change) const {
   if (change != Change::Removed)
     return "";
-  if (kind == SyncKind::TensorFence && !relaxed)
+  if (kind == SyncKind::TensorFence && !relaxedArrivals && !relaxedWaits)
     return "all synchronization of the kernel releases and acquires, which orders tcgen05 "
            "operations without this fence";
+  if (instruction.opcode == "tcgen05.fence::after_thread_sync" && !relaxedWaits)
+    return "all waits of the kernel acquire, which orders tcgen05 operations without this fence";
+  if (instruction.opcode == "tcgen05.fence::before_thread_sync" && !relaxedArrivals)
+    return "all arrivals of the kernel release, which orders tcgen05 operations without this fence";
   if (kind == SyncKind::InitFence && !cluster && barrierOfBlockFollows(instruction))
     return "the barrier of the block that follows orders the initialization, and no other block "
            "uses it";

@@ -32,7 +32,7 @@ private:
   bool acquiringWaitFollows(const ptx::Instruction &instruction) const;
 
   const ptx::Function &kernel;
-  bool relaxed = false; ///< something synchronizes without releasing or acquiring
+  bool relaxedArrivals = false, relaxedWaits = false; ///< that do not release, or not acquire
   bool cluster = false; ///< blocks work together
 };
 

@@ -14,6 +14,8 @@
 // The barrier of the other block is found by its rank.
 // CHECK: mapa.shared::cluster.u32
 // CHECK: mbarrier.arrive.release.cluster.shared::cluster.b64
+// What only frees a slot orders nothing in the block that waits.
+// CHECK: mbarrier.arrive.release.cta.shared::cluster.b64
 // CHECK: mbarrier.arrive.release.cta.shared::cta.b64
 // CHECK: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [$1], $2, 1000;
 // CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [$0], [$1, {$2, $3}], [$4], $5;
@@ -32,6 +34,7 @@ func.func @k(%A: memref<?x?xf16, strided<[?, 1]>, #g> {tile.name = "A", tile.acc
   %ready = nv.named_barrier.alloc "ready" : !nv.named_barrier<256>
   %rank = nv.cluster.rank
   nv.mbarrier.arrive %full[%c0] of %rank : !nv.barriers<1>
+  nv.mbarrier.arrive %full[%c0] of %rank relaxed : !nv.barriers<1>
   nv.mbarrier.arrive %full[%c0] : !nv.barriers<1>
   %over = nv.mbarrier.try_wait %full[%c0], %phase for 1000 cluster : !nv.barriers<1>
   nv.tma.load %A[%c0, %c0] to %As, %full[%c0] multicast %mask

@@ -10,10 +10,10 @@
 // CHECK-LABEL: func.func @persistent
 // Two accumulators side by side, the second one from column 64 on.
 // BLACKWELL-DAG: %[[ALL:.*]] = nv.tcgen05.alloc "acc" : memref<128x128xf32, #tile.space<tensor>>
-// BLACKWELL-DAG: %[[READ:.*]] = nv.mbarrier.alloc "after epilogue of acc" [128, 128]
+// BLACKWELL-DAG: %[[READ:.*]] = nv.mbarrier.alloc "after epilogue of acc" [4, 4]
 // BLACKWELL-DAG: %[[FILLED:.*]] = nv.mbarrier.alloc "done products into acc" [1, 1]
 // BLACKWELL-DAG: %[[EMPTY:.*]] = nv.mbarrier.alloc "done gemm {{.*}}" [1, 1, 1]
-// HOPPER-DAG: %[[EMPTY:.*]] = nv.mbarrier.alloc "after gemm {{.*}}" [256, 256, 256]
+// HOPPER-DAG: %[[EMPTY:.*]] = nv.mbarrier.alloc "after gemm {{.*}}" [8, 8, 8]
 // CHECK: scf.for
 // CHECK-NOT: nv.sync
 // BLACKWELL: %[[ACC:.*]] = memref.subview %[[ALL]][0, %{{.*}}] [128, 64] [1, 1]

@@ -12,7 +12,7 @@
 // Three versions of each tile; one arrival and the bytes of both fill a slot. A product that
 // has ended releases it: by its commit, or by all threads that issued it.
 // BLACKWELL-DAG: %[[EMPTY:.*]] = nv.mbarrier.alloc "done {{.*}}" [1, 1, 1] : !nv.barriers<3>
-// HOPPER-DAG: %[[EMPTY:.*]] = nv.mbarrier.alloc "after {{.*}}" [256, 256, 256] : !nv.barriers<3>
+// HOPPER-DAG: %[[EMPTY:.*]] = nv.mbarrier.alloc "after {{.*}}" [8, 8, 8] : !nv.barriers<3>
 // CHECK-DAG: %[[FULL:.*]] = nv.mbarrier.alloc "full {{.*}}" [1, 1, 1] : !nv.barriers<3>
 // CHECK-DAG: tile.alloc "As" : memref<3x128x64xf16, #tile.space<shared>>
 // CHECK-DAG: tile.alloc "Bs" : memref<3x128x64xf16, #tile.space<shared>>

@@ -57,8 +57,11 @@ static void lowerArrive(LoweringContext &c, nv::ArriveOp op) {
                          {barrier, c.asI32(op.getCta())});
   if (c.mode.usesTensorMemory && op.getRelaxed())
     c.ptx("tcgen05.fence::before_thread_sync;");
-  std::string semantics = op.getRelaxed() ? ".relaxed" : ".release";
-  semantics += op.getCluster() || op.getCta() ? ".cluster" : ".cta";
+  // `.relaxed` takes PTX 8.6, which GPUs with tensor memory take anyway. A release of the own block
+  // says no more to another one, and is no slower.
+  bool ownRelease = op.getRelaxed() && op.getCta() && !c.mode.usesTensorMemory;
+  std::string semantics = op.getRelaxed() && !ownRelease ? ".relaxed" : ".release";
+  semantics += !ownRelease && (op.getCluster() || op.getCta()) ? ".cluster" : ".cta";
   semantics += op.getCta() ? ".shared::cluster" : ".shared::cta";
   if (op.getBytes())
     c.ptx("mbarrier.arrive.expect_tx" + semantics + ".b64 _, [$0], $1;",

@@ -225,8 +225,8 @@ void AccumulatorRing::makeVersions(Value accumulator) {
   int64_t versions = plan.slots[0], columns = type.getDimSize(1);
   std::vector<sched::PlanBarrier> allocated = plan.barriers;
   for (auto [i, barrier] : llvm::enumerate(allocated))
-    if (isWide(sched::BarrierId(i))) // a thread of each warp arrives
-      barrier.arrivals = barrier.arrivals / nv::warpSize * 2;
+    barrier.arrivals =
+        arrivalsByWarp(this->plan, sched::BarrierId(i)) * (isWide(sched::BarrierId(i)) ? 2 : 1);
   barriers = PointWriter::allocate(b, loc, kernel, allocated);
   Value count;
   {
@@ -305,13 +305,11 @@ void AccumulatorRing::write(OpBuilder &at, unsigned role, bool before) {
       }
       writer.wait(loc, barriers[point.barrier], position,
                   point.leader && plan.roles[role].warps > 1, isWide(point.barrier));
-      if (isWide(point.barrier))
-        writer.fence(loc, sched::FenceKind::TensorAfter); // the arrival is relaxed
       break;
     }
     case PlanPoint::Arrive: {
-      // At the first block of a pair, one for its warp: loads from tensor memory are those of a
-      // whole warp, and so are waits for them. A fence of tcgen05 orders them.
+      // One for its warp: loads from tensor memory are those of a whole warp, and so are waits for
+      // them. A pair arrives at its first block, where a fence of tcgen05 orders them.
       SmallVector<Value> blocks;
       if (isWide(point.barrier))
         blocks.push_back(zero);

@@ -12,6 +12,15 @@ using namespace penstock;
 using nvptx::PointWriter;
 using sched::Engine;
 
+int64_t nvptx::arrivalsByWarp(const sched::Plan &plan, sched::BarrierId barrier) {
+  int64_t arrivals = plan.barriers[barrier].arrivals;
+  for (const sched::PlanRole &role : plan.roles)
+    for (const sched::PlanPoint &point : role.points)
+      if (point.kind == sched::PlanPoint::Arrive && point.barrier == barrier && !point.leader)
+        arrivals -= point.count - point.count / nv::warpSize;
+  return arrivals;
+}
+
 std::vector<Value> PointWriter::allocate(OpBuilder &b, Location loc, func::FuncOp kernel,
                                          ArrayRef<sched::PlanBarrier> of) {
   std::vector<Value> barriers;
@@ -82,11 +91,13 @@ void PointWriter::wait(Location loc, Value barriers, SlotCounters::Position at, 
 void PointWriter::arrive(Location loc, Value barriers, Value slot, Value bytes, bool leader,
                          ValueRange blocks, bool relaxed) {
   byLeader(loc, leader, [&] {
+    auto write = [&](Value block) {
+      nv::ArriveOp::create(b, loc, barriers, slot, bytes, block, relaxed, /*cluster=*/false,
+                           /*eachWarp=*/!leader);
+    };
     if (blocks.empty())
-      nv::ArriveOp::create(b, loc, barriers, slot, bytes);
-    for (Value block : blocks)
-      nv::ArriveOp::create(b, loc, barriers, slot, bytes, block, relaxed,
-                           /*cluster=*/false, /*eachWarp=*/!leader);
+      write(Value());
+    llvm::for_each(blocks, write);
   });
 }
 

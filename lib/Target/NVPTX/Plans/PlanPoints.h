@@ -19,6 +19,9 @@
 
 namespace penstock::nvptx {
 
+/// Returns the arrivals of a phase if one thread of each warp arrives for its warp.
+int64_t arrivalsByWarp(const sched::Plan &plan, sched::BarrierId barrier);
+
 class PointWriter {
 public:
   explicit PointWriter(mlir::OpBuilder &b) : b(b) {}
@@ -34,8 +37,8 @@ public:
   /// \p leader: one thread waits, not all. \p cluster: for arrivals of other blocks.
   void wait(mlir::Location loc, mlir::Value barriers, SlotCounters::Position at, bool leader,
             bool cluster = false);
-  /// An arrival that announces \p bytes, if these are given; in each of \p blocks of the cluster,
-  /// if there are any: these arrivals travel, so that one thread of each warp sends them.
+  /// An arrival of the leader, or of one thread of each warp, that announces \p bytes, if these
+  /// are given; in each of \p blocks of the cluster, if there are any.
   /// \p relaxed: engines have read what it frees, and that is over; see nv.mbarrier.arrive.
   void arrive(mlir::Location loc, mlir::Value barriers, mlir::Value slot, mlir::Value bytes,
               bool leader, mlir::ValueRange blocks = {}, bool relaxed = false);

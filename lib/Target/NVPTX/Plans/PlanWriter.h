@@ -106,9 +106,12 @@ private:
   bool isWide(const sched::PlanPoint &point) const {
     return shares && shares->isWide(point.barrier);
   }
-  /// Returns whether threads of the role access shared memory themselves. Engines await all of a
+  /// Returns whether threads of a role access shared memory themselves. Engines await all of a
   /// warp.
-  bool readsByThreads() const;
+  bool readsByThreads(const sched::PlanRole &role) const;
+  /// Returns whether arrivals on a barrier only say that engines are done with slots: across
+  /// blocks, they need no release, nor waits for them an acquire, which clears the L1 cache.
+  bool isRelaxed(sched::BarrierId barrier) const;
   /// The token that a wait of iteration \p k awaits; goes on where there is one.
   SlotCounters::Position awaited(const sched::PlanPoint &point, mlir::Value k);
   void writeDrain(const sched::PlanPoint &point);

@@ -89,12 +89,12 @@ void PlanWriter::writePoint(const PlanPoint &point, Value k) {
     nv::SyncOp::create(b, loc);
     return;
   case PlanPoint::Arrive: {
-    bool wide = isWide(point), byThreads = readsByThreads();
-    if (wide && !point.leader && byThreads)
+    bool wide = isWide(point);
+    if (!point.leader && readsByThreads(*current.role))
       nv::WarpSyncOp::create(b, loc); // one arrives for all threads of its warp
     return writer.arrive(loc, barriers[point.barrier], slotOfToken(point.barrier, k), Value(),
                          point.leader, wide ? ValueRange(sharing) : ValueRange(),
-                         /*relaxed=*/wide && !byThreads);
+                         /*relaxed=*/wide && isRelaxed(point.barrier));
   }
   case PlanPoint::Commit:
     return writer.commit(loc, point.engine, barriers[point.barrier], slotOfToken(point.barrier, k),
@@ -102,8 +102,18 @@ void PlanWriter::writePoint(const PlanPoint &point, Value k) {
   }
 }
 
-bool PlanWriter::readsByThreads() const {
-  return llvm::any_of(current.role->points, [&](const PlanPoint &point) {
+bool PlanWriter::isRelaxed(sched::BarrierId barrier) const {
+  return llvm::all_of(plan.roles, [&](const sched::PlanRole &role) {
+    return llvm::all_of(role.points, [&](const PlanPoint &point) {
+      bool arrives = point.kind == PlanPoint::Arrive || point.kind == PlanPoint::Commit;
+      return !arrives || point.barrier != barrier ||
+             (point.kind == PlanPoint::Arrive && !readsByThreads(role));
+    });
+  });
+}
+
+bool PlanWriter::readsByThreads(const sched::PlanRole &role) const {
+  return llvm::any_of(role.points, [&](const PlanPoint &point) {
     return point.kind == PlanPoint::Issue &&
            llvm::any_of(plan.bound.statements[point.at].accesses, [&](const sched::Access &access) {
              return access.proxy == sched::Proxy::Generic &&
@@ -154,7 +164,8 @@ int64_t PlanWriter::groupsAfter(const PlanPoint &point, size_t at) const {
 void PlanWriter::waitBarrier(const PlanPoint &point, nvptx::SlotCounters::Position at) {
   bool leader = point.leader && (plan.roles.size() == 1 || current.role->warps > 1);
   at.slot = inArray(point.barrier, at.slot);
-  writer.wait(loc, barriers[point.barrier], at, leader, isWide(point));
+  writer.wait(loc, barriers[point.barrier], at, leader,
+              /*cluster=*/isWide(point) && !isRelaxed(point.barrier));
 }
 
 Value PlanWriter::bytesOf(const PlanPoint &expect, Value k) {
@@ -183,8 +194,9 @@ void PlanWriter::makeBarriers() {
       arrays.push_back(barrier);
     if (first && origin.part)
       arrays.back().slots *= of.parts;
-    if (first && shares && shares->isWide(sched::BarrierId(arrayOf.size() - 1)))
-      arrays.back().arrivals = shares->arrivalsAt(plan, sched::BarrierId(arrayOf.size() - 1));
+    if (auto id = sched::BarrierId(arrayOf.size() - 1); first)
+      arrays.back().arrivals = shares && shares->isWide(id) ? shares->arrivalsAt(plan, id)
+                                                            : nvptx::arrivalsByWarp(plan, id);
   }
   std::vector<Value> allocated = nvptx::PointWriter::allocate(b, loc, function, arrays);
   for (size_t array : arrayOf)

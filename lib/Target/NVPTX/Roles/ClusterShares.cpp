@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/Roles/ClusterShares.h"
 #include "Dialect/NV/NVDialect.h"
+#include "Target/NVPTX/Plans/PlanPoints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -91,12 +92,7 @@ std::set<ClusterShares::Extents> ClusterShares::distances() const {
 int64_t ClusterShares::blocks() const { return int64_t(distances().size()); }
 
 int64_t ClusterShares::arrivalsAt(const sched::Plan &plan, sched::BarrierId barrier) const {
-  int64_t arrivals = plan.barriers[barrier].arrivals;
-  for (const sched::PlanRole &role : plan.roles)
-    for (const sched::PlanPoint &point : role.points)
-      if (point.kind == sched::PlanPoint::Arrive && point.barrier == barrier && !point.leader)
-        arrivals -= point.count - point.count / nv::warpSize;
-  return arrivals * blocks();
+  return nvptx::arrivalsByWarp(plan, barrier) * blocks();
 }
 
 std::string ClusterShares::describe(const PipelineLoop &loop, const sched::Plan &plan) const {
