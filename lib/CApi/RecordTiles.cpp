@@ -25,9 +25,9 @@ penstock_ref penstock_record_unary(int32_t op, penstock_ref value, penstock_at a
   return fromRef(detail::unary(toOp(op), toRef(value), toLoc(at)));
 }
 
-penstock_ref penstock_record_binary(int32_t op, int32_t is_unsigned, penstock_ref a, penstock_ref b,
+penstock_ref penstock_record_binary(int32_t op, int32_t isUnsigned, penstock_ref a, penstock_ref b,
                                     penstock_at at) {
-  return fromRef(detail::binary(toOp(op), is_unsigned != 0, toRef(a), toRef(b), toLoc(at)));
+  return fromRef(detail::binary(toOp(op), isUnsigned != 0, toRef(a), toRef(b), toLoc(at)));
 }
 
 penstock_ref penstock_record_select(penstock_ref condition, penstock_ref then,
@@ -35,9 +35,9 @@ penstock_ref penstock_record_select(penstock_ref condition, penstock_ref then,
   return fromRef(detail::select(toRef(condition), toRef(then), toRef(otherwise), toLoc(at)));
 }
 
-penstock_ref penstock_record_convert(penstock_ref value, int32_t element, int32_t is_unsigned,
+penstock_ref penstock_record_convert(penstock_ref value, int32_t element, int32_t isUnsigned,
                                      penstock_at at) {
-  return fromRef(detail::convert(toRef(value), toElement(element), is_unsigned != 0, toLoc(at)));
+  return fromRef(detail::convert(toRef(value), toElement(element), isUnsigned != 0, toLoc(at)));
 }
 
 penstock_ref penstock_record_bind(penstock_ref value, const char *name, penstock_at at) {
@@ -82,10 +82,10 @@ penstock_ref penstock_record_size(penstock_ref tensor, int32_t dim, penstock_at 
 }
 
 penstock_ref penstock_record_slice(penstock_ref tile, const penstock_ref *offsets,
-                                   const int64_t *sizes, size_t rank, int32_t drop_first,
+                                   const int64_t *sizes, size_t rank, int32_t dropFirst,
                                    penstock_at at) {
   return fromRef(
-      detail::slice(toRef(tile), toRefs(offsets, rank), {sizes, rank}, drop_first != 0, toLoc(at)));
+      detail::slice(toRef(tile), toRefs(offsets, rank), {sizes, rank}, dropFirst != 0, toLoc(at)));
 }
 
 penstock_ref penstock_record_transpose(penstock_ref tile, penstock_at at) {
@@ -136,19 +136,19 @@ void penstock_record_fill(penstock_ref tile, penstock_ref value, penstock_at at)
   detail::fill(toRef(tile), toRef(value), toLoc(at));
 }
 
-void penstock_record_gemm(penstock_ref a, penstock_ref b, penstock_ref acc, penstock_ref scale_a,
-                          penstock_ref scale_b, int32_t flags, int32_t element_a, int32_t element_b,
+void penstock_record_gemm(penstock_ref a, penstock_ref b, penstock_ref acc, penstock_ref scaleA,
+                          penstock_ref scaleB, int32_t flags, int32_t elementA, int32_t elementB,
                           const char *async, penstock_at at) {
   detail::gemm({.a = toRef(a),
                 .b = toRef(b),
                 .acc = toRef(acc),
-                .scaleA = toRef(scale_a),
-                .scaleB = toRef(scale_b),
+                .scaleA = toRef(scaleA),
+                .scaleB = toRef(scaleB),
                 .accumulate = (flags & PENSTOCK_GEMM_ACCUMULATE) != 0,
                 .tf32 = (flags & PENSTOCK_GEMM_TF32) != 0,
                 .unsignedA = (flags & PENSTOCK_GEMM_UNSIGNED_A) != 0,
-                .elementA = toElement(element_a),
-                .elementB = toElement(element_b),
+                .elementA = toElement(elementA),
+                .elementB = toElement(elementB),
                 .async = toText(async)},
                toLoc(at));
 }
@@ -199,8 +199,8 @@ void penstock_record_grid(const penstock_ref *extents, size_t count, int64_t swi
 }
 
 void penstock_record_prefer(const int64_t *cluster, size_t count, int32_t pair,
-                            int32_t launch_control, penstock_at at) {
-  detail::prefer({cluster, count}, pair != 0, launch_control != 0, toLoc(at));
+                            int32_t launchControl, penstock_at at) {
+  detail::prefer({cluster, count}, pair != 0, launchControl != 0, toLoc(at));
 }
 
 penstock_scope penstock_record_open_loop(const penstock_loop *loop, penstock_ref *index,
