@@ -1,0 +1,44 @@
+# Programs of CUDA that make and read machine code: where they are, and their versions.
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+CUDA = "/usr/local/cuda/bin"
+
+
+def find(name):
+    """The path of a program, or None."""
+    return shutil.which(name, path=os.environ.get("PATH", "") + os.pathsep + CUDA)
+
+
+def installed_nvdisasm(environment):
+    """That of CUDA, or of a virtual environment; None if there is neither."""
+    packages = pathlib.Path(environment).glob("lib/python*/site-packages/nvidia/**/nvdisasm")
+    return find("nvdisasm") or next(map(str, sorted(packages)), None)
+
+
+def install_nvdisasm(environment):
+    """Installs nvdisasm into a virtual environment if CUDA has none. Returns its path or None."""
+    if not installed_nvdisasm(environment):
+        subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+        subprocess.run([pathlib.Path(environment) / "bin/python3", "-m", "pip", "install", "-q",
+                        "--retries", "1", "--timeout", "20", "nvidia-cuda-nvdisasm"])
+    return installed_nvdisasm(environment)
+
+
+def release(ptxas):
+    """The version of a ptxas, e.g. 13.0.88."""
+    text = subprocess.run([ptxas, "--version"], stdout=subprocess.PIPE, text=True).stdout
+    found = re.search(r"\bV(\d+\.\d+\.\d+)", text)
+    return found.group(1) if found else "?"
+
+
+def listing_of(ptxas, nvdisasm, arch, source):
+    """The machine code of a PTX file, as text."""
+    cubin = os.path.splitext(source)[0] + ".cubin"
+    subprocess.run([ptxas, "-arch", arch, source, "-o", cubin], check=True)
+    return subprocess.run([nvdisasm, "-c", cubin], check=True, stdout=subprocess.PIPE,
+                          text=True).stdout
