@@ -342,7 +342,8 @@ template <class E, class S, class R> CaseResult divide(uint64_t seed, Counters &
   if (!native)
     return {true, "natively it is refused: " + to_text(native.diagnostics)};
   for (int run = 0; run < 2; ++run) {
-    int64_t grain = random.chance(70) ? 16 : 1;
+    // Rows of whole pieces of 16 bytes or more, also such that end inside of a tile, or of any.
+    int64_t grain = random.chance(70) ? random.of({8, 16}) : 1;
     Sizes s{random.between(1, 300 / grain) * grain, random.between(1, 150 / grain) * grain,
             random.between(0, 200 / grain) * grain};
     auto a = numbers<E>(random, s.m * s.k), at = numbers<E>(random, s.m * s.k),

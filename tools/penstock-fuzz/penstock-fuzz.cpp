@@ -29,8 +29,8 @@ int main(int argc, char **argv) {
     if (modes.size() != 1)
       return self.usageError(
           "expected one of --programs, --device, --mutate, --text, --api, --divided, "
-          "--products, --packed, --boxed, --chained, --added, --around, --atomics "
-          "and --preferred");
+          "--products, --packed, --boxed, --chained, --added, --around, --atomics, "
+          "--copied and --preferred");
     options.progress = modes[0];
     return modes[0] == "programs"    ? runPrograms(options)
            : modes[0] == "device"    ? runDevice(options)
@@ -44,6 +44,7 @@ int main(int argc, char **argv) {
            : modes[0] == "added"     ? runAdded(options)
            : modes[0] == "around"    ? runAround(options)
            : modes[0] == "atomics"   ? runAtomics(options)
+           : modes[0] == "copied"    ? runCopied(options)
            : modes[0] == "preferred" ? runPreferred(options)
                                      : runProducts(options);
   });
@@ -72,6 +73,9 @@ int main(int argc, char **argv) {
                  "emulated GPUs and natively with sequential execution");
   mode("atomics", "compares sequences of mixed atomic updates on emulated GPUs and natively with "
                   "sequential execution");
+  mode("copied",
+       "compares boxes that threads copy by cp.async, at all edges of tensors, on emulated "
+       "GPUs with plain loops");
   mode("preferred", "compares programs with random clusters, pairs and launch control on emulated "
                     "GPUs and natively with plain loops");
   command.text("corpus", "DIR", "with --text: adds the .mlir files below DIR", corpus,
