@@ -57,3 +57,22 @@ TEST(BankConflicts, ASwizzledTileIsReadByColumns) {
   EXPECT_EQ(bad.bytes, 16);
   EXPECT_EQ(bad.wavefronts, (Wavefronts{8 * 32, 8 * 4}));
 }
+
+/// ldmatrix.x4 reads four times 8 rows of 16 bytes: 512 bytes, as much as the banks serve in 4
+/// wavefronts. Rows and pieces as mma.sync needs them never share a bank, in any swizzle.
+TEST(BankConflicts, MatricesOfOperandsHaveNone) {
+  for (int64_t cols : {8, 16, 32, 64, 128, 24, 40}) {
+    SharedTile tile = *sharedTileFor(64, cols, 16);
+    for (int64_t row = 0; row + 16 <= 64; row += 16)
+      for (int64_t col = 0; col + 16 <= cols; col += 16) {
+        std::vector<int64_t> along, across;
+        for (int64_t lane = 0; lane < 32; ++lane) {
+          int64_t inMatrix = lane % 8, inner = lane / 8 % 2 * 8, outer = lane / 16 * 8;
+          along.push_back(tile.byteOffset(row + outer + inMatrix, col + inner));
+          across.push_back(tile.byteOffset(row + inner + inMatrix, col + outer));
+        }
+        EXPECT_EQ(wavefrontsOf(along, 16), (Wavefronts{4, 4})) << cols;
+        EXPECT_EQ(wavefrontsOf(across, 16), (Wavefronts{4, 4})) << cols;
+      }
+  }
+}

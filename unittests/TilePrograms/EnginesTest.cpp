@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Programs.h"
 
+#include <array>
+#include <cstring>
 #include <map>
 #include <sstream>
 
@@ -69,6 +71,79 @@ TEST(Engines, OperandsAreLoadedAsMatrices) {
     EXPECT_TRUE(contains(ptx, "ldmatrix.sync.aligned.m8n8.x2.shared.b16"));
     EXPECT_FALSE(contains(ptx, ".local"));
   }
+}
+
+/// The ldmatrix instructions of a program, by their number of matrices.
+struct MatrixLoads {
+  int four = 0, two = 0;
+  friend bool operator==(const MatrixLoads &, const MatrixLoads &) = default;
+};
+std::ostream &operator<<(std::ostream &out, const MatrixLoads &loads) {
+  return out << loads.four << " x4, " << loads.two << " x2";
+}
+MatrixLoads matrixLoadsOf(const std::string &ptx) {
+  MatrixLoads loads;
+  for (size_t at = 0; (at = ptx.find("ldmatrix.sync.aligned.m8n8.x", at)) != std::string::npos;)
+    ++(ptx[at += std::strlen("ldmatrix.sync.aligned.m8n8.x")] == '4' ? loads.four : loads.two);
+  return loads;
+}
+
+/// Loads of four warps for 32 deep tiles of f16: two steps of 16. In a step, 16 rows of A are one
+/// x4, and so are two blocks of 8 columns of B.
+TEST(Engines, WarpsAreDividedSoThatTheyLoadLittle) {
+  struct Case {
+    int m, n;
+    MatrixLoads loads;
+  };
+  for (auto [m, n, loads] : {
+           Case{128, 128, {2 * (4 + 4), 0}},   // 64 x 64 each
+           Case{64, 128, {2 * (2 + 4), 0}},    // 32 x 64
+           Case{128, 32, {2 * (2 + 2), 0}},    // 32 x 32, all columns
+           Case{64, 40, {2 * (1 + 2), 2 * 1}}, // 16 x 40: the fifth block is alone
+           Case{64, 8, {2 * 1, 2 * 1}},        // 16 x 8
+           Case{48, 64, {2 * (3 + 1), 0}},     // 48 x 16: three times 16 rows are not divided
+           Case{16, 8, {2 * 1, 2 * 1}},        // one warp
+           Case{16, 96, {2 * (1 + 1), 2 * 1}}, // 16 x 24
+           Case{16, 40, {2 * 1, 2 * 2}},       // 16 x 16, 16 x 16, 16 x 8 and none: no pairs
+           Case{32, 24, {2 * 1, 2 * 2}},       // 16 x 16 and 16 x 8
+       })
+    EXPECT_EQ(
+        matrixLoadsOf(ptxOf(OneProduct<f16, f32>{.m = m, .n = n}, Target::sm_80().emulated())),
+        loads)
+        << m << " x " << n;
+}
+
+/// Such products give what the interpreter gives.
+template <class T, class S> void expectSameProduct(int m, int n, int k, const Target &target) {
+  OneProduct<T, S> kernel{.m = m, .n = n, .k = k};
+  std::vector<T> a(size_t(m * k)), b(size_t(n * k));
+  for (size_t i = 0; i < a.size(); ++i)
+    a[i] = T(float(int(i * 7 % 5) - 2));
+  for (size_t i = 0; i < b.size(); ++i)
+    b[i] = T(float(int(i * 11 % 7) - 3));
+  std::vector<S> c(size_t(m * n), S(-1));
+  auto compiled = try_compile(kernel, target);
+  ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+  auto found = compiled.kernel.try_launch({}, view(a, {m, k}), view(b, {n, k}), view(c, {m, n}));
+  ASSERT_TRUE(found.empty()) << to_text(found);
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j) {
+      float sum = 0;
+      for (int l = 0; l < k; ++l)
+        sum += float(a[size_t(i * k + l)]) * float(b[size_t(j * k + l)]);
+      ASSERT_EQ(float(c[size_t(i * n + j)]), sum)
+          << m << " x " << n << " x " << k << " at " << i << ", " << j;
+    }
+}
+
+TEST(Engines, DividedProductsAreRight) {
+  for (const Target &target : {Target::sm_80().emulated(), Target::sm_120a().emulated()})
+    for (auto [m, n, k] : {std::array{128, 128, 64}, std::array{64, 40, 32}, std::array{48, 64, 96},
+                           std::array{16, 8, 128}, std::array{16, 40, 32}, std::array{32, 24, 160},
+                           std::array{64, 200, 32}}) {
+      expectSameProduct<f16, f32>(m, n, k, target);
+      expectSameProduct<i8, i32>(m, n, k, target);
+    }
 }
 
 /// "128x64xf16" as numbers and a type.

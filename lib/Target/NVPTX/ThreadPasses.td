@@ -17,14 +17,18 @@ include "Target/NVPTX/KernelPass.td"
 def AssignLayouts : KernelPass<"nv-assign-layouts", "Ordered", "Ordered"> {
   let summary = "Choose the register layout of each local tile";
   let description = [{
-    Instructions dictate the layouts of accumulators and of tensor memory. Tiles
-    that are used with them follow, uses in the innermost loops first. All others
-    are distributed so that memory accesses coalesce. A vector has a slice of the
-    layout of the tiles that it is broadcast to or reduced from. Each layout is
-    written to its `tile.alloc` as `nv.layout`. If an operation needs another
-    layout, the pass inserts a `tile.copy` into a tile with that layout. Tiles that
-    are indexed at run time, transposed or sliced move to shared memory. Tiles that
-    take more registers than a thread has are an error (PS1603).
+    Instructions dictate the layouts of accumulators and of tensor memory. Warps
+    divide an accumulator of `mma.sync` so that they load the fewest bytes of its
+    operands, which makes their parts about square. They have whole rows if tiles
+    used with it are reduced along rows, are the left operand of another MMA, or
+    are an accumulator of another shape. Tiles that are used with accumulators
+    follow, uses in the innermost loops first. All others are distributed so that
+    memory accesses coalesce. A vector has a slice of the layout of the tiles that
+    it is broadcast to or reduced from. Each layout is written to its `tile.alloc`
+    as `nv.layout`. If an operation needs another layout, the pass inserts a
+    `tile.copy` into a tile with that layout. Tiles that are indexed at run time,
+    transposed or sliced move to shared memory. Tiles that take more registers than
+    a thread has are an error (PS1603).
 
     Example (`--nv-assign-layouts`): eight threads reduce a row, so that each sum has
     eight copies.

@@ -8,11 +8,12 @@
 // mma.sync multiplies 16 x 32 bytes by 32 bytes x 8. Its operands are loaded from
 // shared memory by ldmatrix, eight rows of 16 bytes at a time, where elements that
 // are multiplied with each other lie together or, for 16 bits, across; otherwise
-// element by element. What no instruction multiplies, threads do.
+// element by element (OperandFragments.h). What no instruction multiplies, threads do.
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileTypes.h"
 #include "Target/NVPTX/Operations/MmaSync.h"
+#include "Target/NVPTX/Operations/OperandFragments.h"
 #include "Target/NVPTX/Operations/Operations.h"
 #include "Target/NVPTX/Placement/TileLayouts.h"
 #include "Target/NVPTX/Threads/Coordinates.h"
@@ -22,7 +23,6 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -31,158 +31,165 @@ using layout::Distribution;
 
 namespace {
 
-/// Method to load an operand fragment from shared memory.
-enum class FragmentLoad : uint8_t { Rows, Columns, Elements };
+/// Neighboring blocks of 8 columns of a warp that are loaded together.
+struct ColumnBlocks {
+  int64_t first = 0, count = 1;
+};
+
+/// The operands of one step of k: of A for each 16 rows, of B for each 8 columns.
+struct Step {
+  SmallVector<SmallVector<Value>> left, right;
+};
+
+/// The MMAs of each warp for one `tile.gemm`.
+class WarpMma {
+public:
+  WarpMma(LoweringContext &c, tile::GemmOp op, const MmaShape &shape, RegisterTile &sums,
+          const ExecutionScope &by);
+  void lower();
+
+private:
+  WarpStart startOf(size_t dim) const;
+  bool holdsColumns(int64_t warpStart, int64_t block) const {
+    return warpStart + block * 8 < sums.layout.shape[1];
+  }
+  SmallVector<ColumnBlocks> columnBlocks() const;
+  Step load(int64_t k);
+  SmallVector<Value> loadLeft(int64_t rowTile, int64_t k);
+  SmallVector<SmallVector<Value>> loadRight(const ColumnBlocks &blocks,
+                                            const OperandFragments::Address &address);
+  void multiply(ArrayRef<SmallVector<Value>> left, int64_t column, ArrayRef<Value> right);
+
+  LoweringContext &c;
+  const MmaShape &shape;
+  RegisterTile &sums;
+  Value warp;
+  int64_t depth, rowTiles = 0, colTiles = 0;
+  WarpStart columns;
+  RegisterTile *leftInRegisters;
+  std::optional<OperandFragments> left; ///< in shared memory
+  OperandFragments right;
+  std::string text;
+};
 
 } // namespace
 
-/// Chooses how to load a fragment. \p contiguous: k runs along the rows of the tile in memory.
-static FragmentLoad fragmentLoad(const View &view, const SharedAllocation &allocation,
-                                 bool contiguous, int64_t bits) {
-  int64_t piece = 128 / bits;
-  auto offset = getConstantIntValue(view.offsets.back());
-  bool aligned = offset && *offset % piece == 0 && allocation.layout.cols % piece == 0;
-  if (!aligned)
-    return FragmentLoad::Elements;
-  if (contiguous)
-    return FragmentLoad::Rows;
-  return bits == 16 ? FragmentLoad::Columns : FragmentLoad::Elements;
-}
-
-/// Loads a fragment of 16 (\p rowBlocks 2) or 8 rows of A, or columns of B, and 32 bytes
-/// of k, as mma.sync takes it.
-static SmallVector<Value> loadFragment(LoweringContext &c, Value operand, bool rowsAreFirstDim,
-                                       Value row, int64_t rowOffset, int64_t k, int64_t rowBlocks,
-                                       int64_t bits) {
-  View view = viewOf(c, operand);
-  const SharedAllocation &allocation = c.shared.tiles.find(view.root)->second;
-  size_t rootRank = view.offsets.size();
-  // The operand's dimension along which k runs, and whether that is the memory's last.
-  size_t kDim = rowsAreFirstDim ? 1 : 0, rowDimension = 1 - kDim;
-  bool contiguous = view.dims[kDim] + 1 == rootRank;
-  FragmentLoad how = fragmentLoad(view, allocation, contiguous, bits);
-  int64_t piece = 128 / bits, pack = 32 / bits;
-  Value lane = c.andBits(c.thread, 31);
-  Type word = c.builder.getI32Type();
-  auto at = [&](Value rowAt, int64_t rowPlus, Value kAt, int64_t kPlus) {
-    SmallVector<Value> index(2);
-    SmallVector<int64_t> offset(2);
-    index[rowDimension] = rowAt;
-    offset[rowDimension] = rowPlus;
-    index[kDim] = kAt;
-    offset[kDim] = kPlus;
-    return sharedElement(c, view, index, offset);
-  };
-  // Blocks: of A, (rows, k), (rows + 8, k), (rows, k + 16 bytes), (rows + 8, k + 16
-  // bytes); of B, (columns, k), (columns, k + 16 bytes).
-  int64_t blocks = rowBlocks * 2;
-  if (how != FragmentLoad::Elements) {
-    Value block = c.shiftRight(lane, 3), inBlock = c.andBits(lane, 7);
-    Value blockRow = rowBlocks == 2 ? c.andBits(block, 1) : c.i32(0);
-    Value blockK = c.andBits(rowBlocks == 2 ? c.shiftRight(block, 1) : block, 1);
-    Value rowAt = c.add(row, c.mul(blockRow, 8)), kAt = c.mul(blockK, piece);
-    if (how == FragmentLoad::Rows)
-      rowAt = c.add(rowAt, inBlock);
-    else
-      kAt = c.add(kAt, inBlock);
-    Value pointer = at(rowAt, rowOffset, kAt, k);
-    Value address = LLVM::PtrToIntOp::create(c.builder, c.loc, word, pointer);
-    std::string text = "ldmatrix.sync.aligned.m8n8.x" + std::to_string(blocks) +
-                       (how == FragmentLoad::Columns ? ".trans" : "") + ".shared.b16 {";
-    InlinePtx load = c.inlinePtx();
-    for (int64_t i = 0; i < blocks; ++i) {
-      text += (i ? ", $" : "$") + std::to_string(i);
-      load.output(word);
-    }
-    text += "}, [$" + std::to_string(blocks) + "];";
-    return load.input(address).emit(text, PtxEffects::Memory);
-  }
-  SmallVector<Value> words;
-  Type stored = c.builder.getIntegerType(unsigned(bits));
-  Value group = c.shiftRight(lane, 2), inGroup = c.mul(c.andBits(lane, 3), pack);
-  for (int64_t block = 0; block < blocks; ++block) {
-    int64_t rowPlus = rowBlocks == 2 ? block % 2 * 8 : 0;
-    int64_t kPlus = (rowBlocks == 2 ? block / 2 : block) * piece;
-    SmallVector<Value> elements;
-    for (int64_t i = 0; i < pack; ++i)
-      elements.push_back(
-          LLVM::LoadOp::create(c.builder, c.loc, stored,
-                               at(c.add(row, group), rowOffset + rowPlus, inGroup, k + kPlus + i)));
-    words.push_back(pack == 1
-                        ? elements[0]
-                        : LLVM::BitcastOp::create(c.builder, c.loc, word, c.packed(elements)));
-  }
-  return words;
-}
-
-/// The same of a left operand in registers, which lies there as the instruction takes it:
-/// \p rowTile and \p k choose four words of the thread's.
-static SmallVector<Value> fragmentInRegisters(LoweringContext &c, RegisterTile &left,
-                                              int64_t rowTile, int64_t k) {
-  constexpr int64_t taken = 4, columns = 16;
-  int64_t first = (rowTile * (left.layout.shape[1] / columns) + k / columns) * taken;
-  SmallVector<Value> words;
-  for (int64_t i = 0; i < taken; ++i)
-    words.push_back(readWord(c, left, first + i));
-  return words;
-}
-
-static void multiplyByWarps(LoweringContext &c, tile::GemmOp op, const MmaShape &shape,
-                            RegisterTile &sums, const ExecutionScope &by) {
-  auto a = cast<MemRefType>(op.getA().getType());
-  int64_t depth = a.getDimSize(1);
-  // Rows and columns of this warp, without the lane's own.
-  const Distribution &layout = sums.layout;
-  Value warp = c.shiftRight(threadInScope(c, by), 5);
-  SmallVector<Value> first(2, c.i32(0));
-  int64_t weight = 1;
-  for (const Distribution::Digit &digit : layout.threadDigits) {
-    if (weight >= nv::warpSize && digit.dim >= 0)
-      first[size_t(digit.dim)] =
-          c.add(first[size_t(digit.dim)],
-                c.mul(c.digitOf(warp, weight / nv::warpSize, digit.extent), digit.stride));
-    weight *= digit.extent;
-  }
-  int64_t rowTiles = 0, colTiles = 0;
-  for (int64_t reg = 0; reg < layout.registers(); reg += 4) {
-    auto offset = layout.offsetOf(reg);
+WarpMma::WarpMma(LoweringContext &c, tile::GemmOp op, const MmaShape &shape, RegisterTile &sums,
+                 const ExecutionScope &by)
+    : c(c), shape(shape), sums(sums), warp(c.shiftRight(threadInScope(c, by), 5)),
+      depth(cast<MemRefType>(op.getA().getType()).getDimSize(1)), columns(startOf(1)),
+      leftInRegisters(registersOf(c, op.getA())),
+      right(c, op.getB(), OperandFragments::Right, columns, shape.elementBits),
+      text("mma.sync.aligned.m16n8k" + std::to_string(shape.k) + ".row.col" + shape.types +
+           " {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};") {
+  if (!leftInRegisters)
+    left.emplace(c, op.getA(), OperandFragments::Left, startOf(0), shape.elementBits);
+  for (int64_t reg = 0; reg < sums.layout.registers(); reg += 4) {
+    auto offset = sums.layout.offsetOf(reg);
     rowTiles = std::max(rowTiles, offset[0] / 16 + 1);
     colTiles = std::max(colTiles, offset[1] / 8 + 1);
   }
-  RegisterTile *inRegisters = registersOf(c, op.getA());
-  Type sum = sums.element;
-  std::string text = "mma.sync.aligned.m16n8k" + std::to_string(shape.k) + ".row.col" +
-                     shape.types +
-                     " {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};";
+}
+
+/// Rows or columns of this warp, without the lane's own.
+WarpStart WarpMma::startOf(size_t dim) const {
+  WarpStart start{c.i32(0), {0}};
+  int64_t weight = 1;
+  for (const Distribution::Digit &digit : sums.layout.threadDigits) {
+    if (weight >= nv::warpSize && digit.dim == int64_t(dim)) {
+      start.at = c.add(start.at,
+                       c.mul(c.digitOf(warp, weight / nv::warpSize, digit.extent), digit.stride));
+      SmallVector<int64_t> all;
+      for (int64_t value : start.all)
+        for (int64_t i = 0; i < digit.extent; ++i)
+          all.push_back(value + i * digit.stride);
+      start.all = std::move(all);
+    }
+    weight *= digit.extent;
+  }
+  return start;
+}
+
+/// Blocks of columns by twos, for one ldmatrix.x4. The last one of an odd number is alone, and so
+/// are two of which a warp has the first only: the second lies beyond the tile.
+SmallVector<ColumnBlocks> WarpMma::columnBlocks() const {
+  SmallVector<ColumnBlocks> all;
+  for (int64_t n = 0; n < colTiles; n += all.back().count) {
+    bool together = n + 1 < colTiles && llvm::all_of(columns.all, [&](int64_t start) {
+                      return holdsColumns(start, n) == holdsColumns(start, n + 1);
+                    });
+    all.push_back({n, together ? 2 : 1});
+  }
+  return all;
+}
+
+SmallVector<SmallVector<Value>> WarpMma::loadRight(const ColumnBlocks &blocks,
+                                                   const OperandFragments::Address &address) {
+  SmallVector<Value> words = right.load(address, blocks.count);
+  SmallVector<SmallVector<Value>> fragments;
+  for (int64_t i = 0; i < blocks.count; ++i)
+    fragments.push_back({words[size_t(2 * i)], words[size_t(2 * i + 1)]});
+  return fragments;
+}
+
+/// Of a left operand in registers, four words of a thread are what the instruction takes.
+SmallVector<Value> WarpMma::loadLeft(int64_t rowTile, int64_t k) {
+  if (left)
+    return left->load(left->addressOf(rowTile * 16, k), 2);
+  constexpr int64_t taken = 4, ofColumns = 16;
+  int64_t first = (rowTile * (depth / ofColumns) + k / ofColumns) * taken;
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < taken; ++i)
+    words.push_back(readWord(c, *leftInRegisters, first + i));
+  return words;
+}
+
+/// Loads the operands of one step of a warp that has all of its columns.
+Step WarpMma::load(int64_t k) {
+  Step step;
+  for (int64_t m = 0; m < rowTiles; ++m)
+    step.left.push_back(loadLeft(m, k));
+  if (sums.layout.isFull())
+    for (const ColumnBlocks &blocks : columnBlocks())
+      llvm::append_range(step.right, loadRight(blocks, right.addressOf(blocks.first * 8, k)));
+  return step;
+}
+
+void WarpMma::multiply(ArrayRef<SmallVector<Value>> left, int64_t column, ArrayRef<Value> right) {
+  for (int64_t m = 0; m < rowTiles; ++m) {
+    int64_t reg = (m * colTiles + column) * 4;
+    InlinePtx mma = c.inlinePtx();
+    for (int64_t i = 0; i < 4; ++i)
+      mma.output(sums.element);
+    mma.inputs(left[size_t(m)]).inputs(right);
+    for (int64_t i = 0; i < 4; ++i)
+      mma.input(readRegister(c, sums, reg + i));
+    SmallVector<Value> results = mma.emit(text, PtxEffects::None);
+    for (int64_t i = 0; i < 4; ++i)
+      writeRegister(c, sums, reg + i, results[size_t(i)]);
+  }
+}
+
+void WarpMma::lower() {
+  // The operands of the next step are loaded before this one's are multiplied.
+  Step next = load(0);
   for (int64_t k = 0; k < depth; k += shape.k) {
-    SmallVector<SmallVector<Value>> left;
-    for (int64_t m = 0; m < rowTiles; ++m)
-      left.push_back(inRegisters ? fragmentInRegisters(c, *inRegisters, m, k)
-                                 : loadFragment(c, op.getA(), true, first[0], m * 16, k, 2,
-                                                shape.elementBits));
+    Step step = std::move(next);
+    if (k + shape.k < depth)
+      next = load(k + shape.k);
+    for (auto [n, fragment] : llvm::enumerate(step.right))
+      multiply(step.left, int64_t(n), fragment);
+    if (sums.layout.isFull())
+      continue;
     // Warps whose columns lie beyond the tile have nothing to multiply.
-    for (int64_t n = 0; n < colTiles; ++n) {
-      OpBuilder::InsertionGuard guard(c.builder);
-      if (!layout.isFull()) {
-        Value inside =
-            c.cmp(arith::CmpIPredicate::ult, c.add(first[1], n * 8), c.i32(layout.shape[1]));
-        auto choice = scf::IfOp::create(c.builder, c.loc, TypeRange(), inside, /*withElse=*/false);
-        c.builder.setInsertionPointToStart(choice.thenBlock());
-      }
-      SmallVector<Value> right =
-          loadFragment(c, op.getB(), false, first[1], n * 8, k, 1, shape.elementBits);
-      for (int64_t m = 0; m < rowTiles; ++m) {
-        int64_t reg = (m * colTiles + n) * 4;
-        InlinePtx product = c.inlinePtx();
-        for (int64_t i = 0; i < 4; ++i)
-          product.output(sum);
-        product.inputs(left[size_t(m)]).inputs(right);
-        for (int64_t i = 0; i < 4; ++i)
-          product.input(readRegister(c, sums, reg + i));
-        SmallVector<Value> results = product.emit(text, PtxEffects::None);
-        for (int64_t i = 0; i < 4; ++i)
-          writeRegister(c, sums, reg + i, results[size_t(i)]);
-      }
+    for (const ColumnBlocks &blocks : columnBlocks()) {
+      OperandFragments::Address address = right.addressOf(blocks.first * 8, k);
+      Value inside = c.cmp(arith::CmpIPredicate::ult, c.add(columns.at, blocks.first * 8),
+                           c.i32(sums.layout.shape[1]));
+      c.when(inside, [&] {
+        for (auto [i, fragment] : llvm::enumerate(loadRight(blocks, address)))
+          multiply(step.left, blocks.first + int64_t(i), fragment);
+      });
     }
   }
 }
@@ -252,10 +259,10 @@ static LogicalResult lowerGemm(LoweringContext &c, tile::GemmOp op, const Execut
   auto type = cast<MemRefType>(op.getAcc().getType());
   RegisterTile *acc = registersOf(c, op.getAcc());
   Distribution layout;
-  if (shape)
-    layout = mmaLayoutOf(op, by.scope.warps);
-  else if (acc)
+  if (acc)
     layout = acc->layout;
+  else if (shape)
+    layout = mmaLayoutOf(op, by.scope.warps, /*wholeRows=*/left != nullptr);
   else
     layout = naturalLayout(type.getShape(), threadsOf(by.scope), 1);
   // An accumulator in shared memory passes through registers.
@@ -278,7 +285,7 @@ static LogicalResult lowerGemm(LoweringContext &c, tile::GemmOp op, const Execut
     });
   }
   if (shape)
-    multiplyByWarps(c, op, *shape, sums, by);
+    WarpMma(c, op, *shape, sums, by).lower();
   else
     multiplyByThreads(c, op, sums, by);
   if (!acc)

@@ -68,13 +68,39 @@ std::optional<layout::Distribution> nvptx::mmaLeftLayoutOf(tile::GemmOp op, int6
   return layout::mmaAccumulator(a.getDimSize(0), a.getDimSize(1), warps, warps);
 }
 
-layout::Distribution nvptx::mmaLayoutOf(tile::GemmOp op, int64_t warps) {
+namespace {
+
+/// A division of an accumulator among warps, \p rows of them below each other.
+struct Division {
+  int64_t rows = 1, columns = 1;
+
+  /// Returns the cost of one step of k, its most important term first:
+  /// - warps that share a row, if operations need whole rows: a reduction over several warps
+  ///   passes through shared memory and a barrier, which takes longer than any loads that a
+  ///   squarer division saves;
+  /// - MMAs of the warp that has the most;
+  /// - bytes of the operands that this warp loads, 32 for each of its rows and columns. Warps
+  ///   next to each other load the same rows of A, and warps below each other the same columns
+  ///   of B, so that the sum is least where both numbers are about equal.
+  /// Of equal divisions, that with more warps along rows is better.
+  std::array<int64_t, 4> cost(MemRefType acc, bool wholeRows) const {
+    int64_t ownRows = llvm::divideCeil(acc.getDimSize(0), rows * 16) * 16;
+    int64_t ownColumns = llvm::divideCeil(acc.getDimSize(1), columns * 8) * 8;
+    return {wholeRows ? columns : 0, ownRows / 16 * (ownColumns / 8), (ownRows + ownColumns) * 32,
+            -rows};
+  }
+};
+
+} // namespace
+
+layout::Distribution nvptx::mmaLayoutOf(tile::GemmOp op, int64_t warps, bool wholeRows) {
   auto acc = cast<MemRefType>(op.getAcc().getType());
-  int64_t alongRows = 1;
-  // A warp has all elements of its rows of a left operand in registers.
-  if (tile::spaceOf(cast<MemRefType>(op.getA().getType())) == tile::Space::Local)
-    return layout::mmaAccumulator(acc.getDimSize(0), acc.getDimSize(1), warps, warps);
-  while (alongRows < warps && acc.getDimSize(0) % (alongRows * 2 * 16) == 0)
-    alongRows *= 2;
-  return layout::mmaAccumulator(acc.getDimSize(0), acc.getDimSize(1), warps, alongRows);
+  Division best{1, warps};
+  // All warps have rows; only columns may lie beyond the tile.
+  for (int64_t rows = 2; rows <= warps; ++rows)
+    if (Division division{rows, warps / rows};
+        warps % rows == 0 && acc.getDimSize(0) % (rows * 16) == 0 &&
+        division.cost(acc, wholeRows) < best.cost(acc, wholeRows))
+      best = division;
+  return layout::mmaAccumulator(acc.getDimSize(0), acc.getDimSize(1), warps, best.rows);
 }

@@ -28,9 +28,10 @@ struct MmaShape {
 /// threads multiply.
 std::optional<MmaShape> mmaShapeOf(tile::GemmOp op);
 
-/// Returns the distribution of an mma.sync accumulator over \p warps warps. It prefers warps along
-/// rows, so that reductions along a row stay inside of a warp.
-layout::Distribution mmaLayoutOf(tile::GemmOp op, int64_t warps);
+/// Returns the distribution of an mma.sync accumulator over \p warps warps: the division that
+/// loads the fewest bytes of operands, or with \p wholeRows the one with the fewest warps along a
+/// row.
+layout::Distribution mmaLayoutOf(tile::GemmOp op, int64_t warps, bool wholeRows);
 
 /// Returns the distribution of a left operand in registers over \p warps warps: that of an
 /// accumulator, of which each warp has whole rows. None if not all warps have rows, or if the

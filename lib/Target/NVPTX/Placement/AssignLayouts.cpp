@@ -20,6 +20,7 @@
 #include "Target/NVPTX/Passes.h"
 #include "Target/NVPTX/Phases/KernelArchitecture.h"
 #include "Target/NVPTX/Placement/TileLayouts.h"
+#include "Target/NVPTX/Placement/WholeRows.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -78,6 +79,10 @@ private:
         together.insert(op.getResult().getAsOpaquePointer());
       }
     });
+    kernel.walk([&](tile::GemmOp op) {
+      if (mmaShapeOf(op))
+        products[op] = mmaLayoutOf(op, nv::scopeOf(op).warps, needsWholeRows(op));
+    });
   }
 
   bool inRegisters(Value memref) {
@@ -89,8 +94,10 @@ private:
   std::optional<Distribution> dictated(Operation *op, Value tile) {
     auto type = typeOf(tile);
     int64_t warps = nv::scopeOf(op).warps;
-    if (auto gemm = dyn_cast<tile::GemmOp>(op); gemm && mmaShapeOf(gemm))
-      return tile == gemm.getAcc() ? mmaLayoutOf(gemm, warps) : mmaLeftLayoutOf(gemm, warps);
+    if (auto product = products.find(op); product != products.end())
+      return tile == cast<tile::GemmOp>(op).getAcc()
+                 ? product->second
+                 : mmaLeftLayoutOf(cast<tile::GemmOp>(op), warps);
     if (isa<nv::TensorLoadOp, nv::TensorStoreOp>(op))
       return layout::tensorMemoryAccumulator(type.getDimSize(0), type.getDimSize(1),
                                              warps / nv::warpgroupWarps);
@@ -421,6 +428,7 @@ private:
   func::FuncOp kernel;
   bool tileProgram;
   SmallVector<tile::AllocOp> tiles;
+  llvm::DenseMap<Operation *, Distribution> products; ///< accumulators of mma.sync
   llvm::EquivalenceClasses<void *> together;
   llvm::MapVector<Value, std::pair<Distribution, Operation *>> anchors;
   llvm::DenseMap<Value, Distribution> layouts;

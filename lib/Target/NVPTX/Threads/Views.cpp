@@ -55,17 +55,28 @@ View nvptx::viewOf(LoweringContext &c, Value memref) {
   return view;
 }
 
-/// Bytes from the start of the block's shared memory to the view's slot, or multiples of them.
-static Value slotOffset(LoweringContext &c, const View &view, int64_t unit = 1) {
-  const SharedAllocation &allocation = c.shared.tiles.find(view.root)->second;
+/// The number of the view's slot; null if its tile has none.
+static Value slotOf(LoweringContext &c, const View &view) {
   auto type = cast<MemRefType>(view.root.getType());
   Value slot;
   for (int64_t dim = 0; dim + 2 < type.getRank(); ++dim) {
     slot = slot ? c.mul(slot, type.getDimSize(dim)) : Value();
     slot = slot ? c.add(slot, view.offsets[dim]) : view.offsets[dim];
   }
-  Value start = c.i32(allocation.offset / unit);
+  return slot;
+}
+
+/// Bytes from the start of the block's shared memory to the view's slot, or multiples of them.
+static Value slotOffset(LoweringContext &c, const View &view, int64_t unit = 1) {
+  const SharedAllocation &allocation = c.shared.tiles.find(view.root)->second;
+  Value slot = slotOf(c, view), start = c.i32(allocation.offset / unit);
   return slot ? c.add(c.mul(slot, allocation.slotBytes / unit), start) : start;
+}
+
+SharedOffset nvptx::slotStart(LoweringContext &c, const View &view) {
+  const SharedAllocation &allocation = c.shared.tiles.find(view.root)->second;
+  Value slot = slotOf(c, view);
+  return {slot ? c.mul(slot, allocation.slotBytes) : c.i32(0), allocation.offset};
 }
 
 Value nvptx::engineOffset(LoweringContext &c, const View &view, int64_t unit) {
@@ -100,8 +111,10 @@ Value nvptx::barrierAddress(LoweringContext &c, Value barriers, Value index) {
   return sharedAddress(c, c.add(c.mul(c.asI32(index), 8), c.shared.barriers.lookup(barriers)));
 }
 
-Value nvptx::sharedElement(LoweringContext &c, const View &view, ArrayRef<Value> at,
-                           ArrayRef<int64_t> offset, const layout::Distribution *layout) {
+/// The offset of an element in its slot, or in the block's shared memory.
+static SharedOffset elementOffset(LoweringContext &c, const View &view, ArrayRef<Value> at,
+                                  ArrayRef<int64_t> offset, const layout::Distribution *layout,
+                                  bool inSlot) {
   const SharedAllocation &allocation = c.shared.tiles.find(view.root)->second;
   const layout::SharedTile &tile = allocation.layout;
   size_t rank = view.offsets.size();
@@ -126,12 +139,10 @@ Value nvptx::sharedElement(LoweringContext &c, const View &view, ArrayRef<Value>
   }
   Value row = rank > 1 ? element.offsets[rank - 2] : c.i32(0);
   Value col = rank ? element.offsets[rank - 1] : c.i32(0);
-  Value start = slotOffset(c, element);
+  Value start = inSlot ? c.i32(0) : slotOffset(c, element);
   if (tile.linear) {
     Value index = c.add(c.mul(row, tile.cols), col);
-    Value pointer = sharedPointer(c, c.add(start, c.mul(index, bytes)));
-    return LLVM::GEPOp::create(c.builder, c.loc, c.shared.base.getType(), c.builder.getI8Type(),
-                               pointer, ArrayRef<LLVM::GEPArg>{int32_t(inRow * bytes)});
+    return {c.add(start, c.mul(index, bytes)), inRow * bytes};
   }
   // Within a chunk, pieces of 16 bytes change places; what is inside of a piece
   // stays in order, so that neighbors can be accessed together.
@@ -152,9 +163,20 @@ Value nvptx::sharedElement(LoweringContext &c, const View &view, ArrayRef<Value>
   Value address = c.add(start, c.mul(chunk, tile.chunkBytes()));
   address = c.add(address, c.mul(row, span));
   address = c.add(c.add(address, pieceBytes), rest);
+  return {address, inRow % piece * bytes};
+}
+
+SharedOffset nvptx::offsetInSlot(LoweringContext &c, const View &view, ArrayRef<Value> at,
+                                 ArrayRef<int64_t> offset) {
+  return elementOffset(c, view, at, offset, /*layout=*/nullptr, /*inSlot=*/true);
+}
+
+Value nvptx::sharedElement(LoweringContext &c, const View &view, ArrayRef<Value> at,
+                           ArrayRef<int64_t> offset, const layout::Distribution *layout) {
+  SharedOffset element = elementOffset(c, view, at, offset, layout, /*inSlot=*/false);
   return LLVM::GEPOp::create(c.builder, c.loc, c.shared.base.getType(), c.builder.getI8Type(),
-                             sharedPointer(c, address),
-                             ArrayRef<LLVM::GEPArg>{int32_t(inRow % piece * bytes)});
+                             sharedPointer(c, element.bytes),
+                             ArrayRef<LLVM::GEPArg>{int32_t(element.constant)});
 }
 
 int64_t nvptx::together(LoweringContext &c, const layout::Distribution &layout, Value tile) {

@@ -38,6 +38,18 @@ mlir::Value sharedAddress(LoweringContext &c, mlir::Value offset); ///< as engin
 /// The address of an mbarrier, as engines take it.
 mlir::Value barrierAddress(LoweringContext &c, mlir::Value barriers, mlir::Value index);
 
+/// Bytes of shared memory: a computed and a constant part.
+struct SharedOffset {
+  mlir::Value bytes;
+  int64_t constant = 0;
+};
+
+/// The start of a view's slot: one computed part for all tiles with slots of this size.
+SharedOffset slotStart(LoweringContext &c, const View &view);
+/// The offset of an element of a shared view inside of its slot, at \p at plus constants.
+SharedOffset offsetInSlot(LoweringContext &c, const View &view, llvm::ArrayRef<mlir::Value> at,
+                          llvm::ArrayRef<int64_t> offset);
+
 /// The address of an element of a shared view, at \p at plus constants. \p at is the
 /// thread's part of a coordinate of \p layout, if there is one.
 mlir::Value sharedElement(LoweringContext &c, const View &view, llvm::ArrayRef<mlir::Value> at,

@@ -1,0 +1,83 @@
+//===- OperandFragments.h - Operands of mma.sync ----------------*- C++ -*-===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Loads the operands of mma.sync from shared memory, 16 x 32 bytes at a time by one
+// ldmatrix.x4: 16 rows of A, or two neighboring blocks of 8 columns of B.
+//
+// An address is that of the lane in the ring slot, computed once, XORed for each step inside of
+// a swizzle span, plus an immediate: rows that differ by a multiple of 8 have the same swizzle
+// phase, and so have all chunks. The XOR comes after the slot is added, because otherwise a
+// register for each step is live in the whole loop, and is exact because slots are aligned.
+//
+//===----------------------------------------------------------------------===//
+#ifndef PENSTOCK_TARGET_NVPTX_OPERATIONS_OPERANDFRAGMENTS_H
+#define PENSTOCK_TARGET_NVPTX_OPERATIONS_OPERANDFRAGMENTS_H
+
+#include "Layout/SharedTile.h"
+#include "Target/NVPTX/Threads/Views.h"
+
+#include <map>
+
+namespace penstock::nvptx {
+
+/// The first row or column of each warp: as a value, and all values that it has.
+struct WarpStart {
+  mlir::Value at;
+  llvm::SmallVector<int64_t> all;
+};
+
+/// Method to load an operand fragment from shared memory.
+enum class FragmentLoad : uint8_t {
+  Rows,    ///< ldmatrix: k runs along rows of the tile in memory
+  Columns, ///< ldmatrix.trans: k runs across them
+  Elements ///< element by element
+};
+
+/// An operand of one `tile.gemm`: A, or B whose columns are called rows here.
+class OperandFragments {
+public:
+  enum Side : uint8_t { Left, Right };
+  OperandFragments(LoweringContext &c, mlir::Value operand, Side side, WarpStart start,
+                   int64_t bits);
+
+  /// A fragment, at a constant number of rows after the warp's first one.
+  struct Address {
+    int64_t row = 0, k = 0;
+    mlir::Value base; ///< 32-bit address of ldmatrix
+    int64_t immediate = 0;
+  };
+  /// Emits the address at the builder's position, which must dominate the load.
+  Address addressOf(int64_t row, int64_t k);
+
+  /// Loads 8 (\p blocks 1) or 16 rows and 32 bytes of k. The order of the words is that of
+  /// mma.sync: of A, rows before k; of B, k before rows, so that each 8 columns have two words.
+  llvm::SmallVector<mlir::Value> load(const Address &address, int64_t blocks);
+
+private:
+  /// Coordinates of the operand in the order of its dimensions.
+  template <class T> llvm::SmallVector<T> ordered(T row, T k) const {
+    return side == Left ? llvm::SmallVector<T>{row, k} : llvm::SmallVector<T>{k, row};
+  }
+  bool isDisjoint(int64_t columns) const;
+  mlir::Value baseAt(int64_t column);
+  llvm::SmallVector<mlir::Value> loadElements(const Address &address, int64_t blocks);
+
+  LoweringContext &c;
+  Side side;
+  WarpStart start;
+  int64_t bits;
+  View view;
+  layout::SharedTile tile;
+  FragmentLoad how = FragmentLoad::Elements;
+  mlir::Value laneRow, laneK; ///< of the row of a matrix that the lane addresses
+  SharedOffset slot;
+  std::map<int64_t, mlir::Value> bases; ///< by constant columns of the tile in memory
+};
+
+} // namespace penstock::nvptx
+
+#endif // PENSTOCK_TARGET_NVPTX_OPERATIONS_OPERANDFRAGMENTS_H
