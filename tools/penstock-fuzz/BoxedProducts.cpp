@@ -178,13 +178,17 @@ CaseResult compare(uint64_t seed, Counters &counters, const Preferences *imposed
   Random random(derive(seed, 1));
   Form form;
   form.seed = derive(seed, 2);
+  bool ofWarps = random.chance(40);
   form.deep = random.chance(30);
   // Mostly as many pixels as tensor cores have rows.
   bool fits = random.chance(75);
   int64_t w = fits ? random.of({4, 8, 16, 32}) : random.between(1, 17);
   int64_t z = form.deep ? random.between(1, 2) : 1;
-  int64_t h = fits ? std::max<int64_t>(1, random.of({64, 128, 128}) / w / z) : random.between(1, 7);
+  int64_t pixels = ofWarps ? random.of({16, 32, 64, 96, 128}) : random.of({64, 128, 128});
+  int64_t h = fits ? std::max<int64_t>(1, pixels / w / z) : random.between(1, 7);
   form.block = {z, h, w, random.of({8, 16, 32, 64, 128})};
+  if (ofWarps) // odd numbers of blocks of columns
+    form.block[3] = random.of({8, 24, 40, 64, 72, 128});
   form.channels = random.of({16, 32, 64, 64});
   form.taps = random.of({1, 2, 6, 9});
   form.right = random.chance(20);
@@ -192,7 +196,9 @@ CaseResult compare(uint64_t seed, Counters &counters, const Preferences *imposed
   form.added = random.below(4);
   form.stages = random.between(1, 4);
   BoxedProduct<E, R> kernel{form};
-  Target gpu = anyGpu(random);
+  Target gpu = ofWarps             ? withMmaSync(random)
+               : random.chance(50) ? Target::sm_100a()
+                                   : Target::sm_90a();
   bool tiny = random.chance(30);
   return runOnTargets(
       kernel, gpu, tiny, random, counters,

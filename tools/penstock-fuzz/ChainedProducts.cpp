@@ -175,7 +175,8 @@ CaseResult compare(uint64_t seed, Counters &counters, const Preferences *imposed
   Random random(derive(seed, 1));
   Form form;
   form.seed = derive(seed, 2);
-  form.rows = random.of({64, 64, 128, 128, 256, 256});
+  bool ofWarps = random.chance(40);
+  form.rows = ofWarps ? random.of({16, 32, 48, 64, 128}) : random.of({64, 64, 128, 128, 256, 256});
   form.keys = random.of({16, 32, 48, 64, 64, 80, 96, 112, 128, 128});
   form.depth = random.of({16, 32, 64, 64, 96, 128});
   form.width = random.of({16, 32, 64, 64, 80, 96, 128});
@@ -186,7 +187,9 @@ CaseResult compare(uint64_t seed, Counters &counters, const Preferences *imposed
   form.grouped = random.chance(60);
   form.shared = random.chance(15);
   ChainedProduct<E> kernel{form};
-  Target gpu = anyGpu(random);
+  Target gpu = ofWarps             ? withMmaSync(random)
+               : random.chance(60) ? Target::sm_100a()
+                                   : Target::sm_90a();
   bool tiny = random.chance(15);
   return runOnTargets(
       kernel, gpu, tiny, random, counters,

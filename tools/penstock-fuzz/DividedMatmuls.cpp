@@ -36,10 +36,12 @@ struct Sizes {
 template <class E, class S, class R> struct Matmul {
   uint64_t seed = 0;
   bool blackwell = false;
+  bool ofWarps = false; ///< by mma.sync
 
   void operator()(Block &b, In<E, 2> A, In<E, 2> At, In<E, 3> Aa, In<E, 2> B, In<E, 2> Bt,
                   Out<R, 2> C) const {
-    Writer<In<E, 2>, In<E, 3>, Out<R, 2>>{b, A, At, Aa, B, Bt, C, blackwell, Random(seed)}.run();
+    Writer<In<E, 2>, In<E, 3>, Out<R, 2>>{b, A, At, Aa, B, Bt, C, blackwell, ofWarps, Random(seed)}
+        .run();
   }
 
   /// Half of the programs have the form; the others depart from it, mostly once.
@@ -49,7 +51,7 @@ template <class E, class S, class R> struct Matmul {
     const Three &Aa;
     const Two &B, &Bt;
     const Result &C;
-    bool blackwell;
+    bool blackwell, ofWarps;
     Random random;
     int64_t m = 0, n = 0, k = 0, body = 0;
     bool departs = false, turnedA = false, deepA = false, turnedB = false;
@@ -67,6 +69,11 @@ template <class E, class S, class R> struct Matmul {
       m = blackwell ? random.of({128, 128, 256}) : random.of({64, 128, 128, 256});
       n = random.of({8, 16, 32, 64, 128});
       k = random.of({32, 32, 64});
+      if (ofWarps) { // whose divisions are square or not, with odd numbers of blocks of columns
+        m = random.of({16, 32, 48, 64, 128, 192});
+        n = random.of({8, 16, 24, 40, 64, 72, 128});
+        k = random.of({16, 32, 64, 96});
+      }
       if (odd())
         m = random.of({16, 32, 96, 192});
       if (odd())
@@ -327,11 +334,9 @@ bool internal(const std::vector<Diagnostic> &diagnostics) {
 
 template <class E, class S, class R> CaseResult divide(uint64_t seed, Counters &counters) {
   Random random(derive(seed, 1));
-  bool blackwell = random.chance(50);
-  Matmul<E, S, R> kernel{derive(seed, 2), blackwell};
-  Target target = blackwell           ? Target::sm_100a()
-                  : random.chance(60) ? Target::sm_90a()
-                                      : withMmaSync(random);
+  bool blackwell = random.chance(50), ofWarps = random.chance(40);
+  Matmul<E, S, R> kernel{derive(seed, 2), blackwell, ofWarps};
+  Target target = ofWarps ? withMmaSync(random) : blackwell ? Target::sm_100a() : Target::sm_90a();
   auto compiled = try_compile(kernel, target.emulated(), {.cache = &KernelCache::none()});
   if (!compiled) {
     ++counters[Refused];
