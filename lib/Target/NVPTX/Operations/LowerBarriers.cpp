@@ -66,12 +66,12 @@ static void lowerArrive(LoweringContext &c, nv::ArriveOp op) {
   if (op.getBytes())
     c.ptx("mbarrier.arrive.expect_tx" + semantics + ".b64 _, [$0], $1;",
           {barrier, c.asI32(op.getBytes())});
+  else if (op.getEachWarp()) // by its first lane, which a loop finds once; elect.sync is not
+                             // hoisted
+    c.ptx("@$1 mbarrier.arrive" + semantics + ".b64 _, [$0];",
+          {barrier, c.cmp(arith::CmpIPredicate::eq, c.andBits(c.thread, 31), c.i32(0))});
   else
-    c.ptx(op.getEachWarp()
-              ? "{ .reg .pred one; elect.sync _|one, 0xffffffff; @one mbarrier.arrive" + semantics +
-                    ".b64 _, [$0]; }"
-              : "mbarrier.arrive" + semantics + ".b64 _, [$0];",
-          {barrier});
+    c.ptx("mbarrier.arrive" + semantics + ".b64 _, [$0];", {barrier});
 }
 
 static void lowerTryWait(LoweringContext &c, nv::TryWaitOp op) {
