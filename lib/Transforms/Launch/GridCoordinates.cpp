@@ -5,7 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Transforms/Launch/GridCoordinates.h"
+#include "Dialect/Tile/Target.h"
 #include "Transforms/Launch/KernelAbi.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace penstock;
@@ -24,14 +27,50 @@ Value penstock::safeRemainder(OpBuilder &b, Location loc, Value x, Value y) {
   return safely<arith::RemUIOp>(b, loc, x, y);
 }
 
+namespace {
+
+/// Divides numbers of blocks. A GPU launches fewer than 2^31, and divides 32 bits in a few
+/// instructions, but calls a function for 64.
+class BlockDivision {
+public:
+  BlockDivision(OpBuilder &b, tile::GridOp grid)
+      : b(b), loc(grid.getLoc()),
+        narrow(tile::targetOf(grid->getParentOfType<func::FuncOp>()) != nullptr) {}
+
+  struct Result {
+    Value quotient, remainder;
+  };
+  Result operator()(Value block, Value divisor) {
+    if (!narrow)
+      return {safeQuotient(b, loc, block, divisor), safeRemainder(b, loc, block, divisor)};
+    Value most = arith::ConstantIndexOp::create(b, loc, std::numeric_limits<int32_t>::max());
+    divisor = word(arith::MinUIOp::create(b, loc, divisor, most));
+    block = word(block);
+    return {index(safeQuotient(b, loc, block, divisor)),
+            index(safeRemainder(b, loc, block, divisor))};
+  }
+
+private:
+  Value word(Value value) { return arith::IndexCastUIOp::create(b, loc, b.getI32Type(), value); }
+  Value index(Value value) { return arith::IndexCastUIOp::create(b, loc, b.getIndexType(), value); }
+
+  OpBuilder &b;
+  Location loc;
+  bool narrow;
+};
+
+} // namespace
+
 /// The same in a grid without clusters.
 static SmallVector<Value> coordinatesOf(OpBuilder &b, Location loc, ValueRange extents,
-                                        std::optional<int64_t> swizzle, Value block) {
+                                        std::optional<int64_t> swizzle, Value block,
+                                        BlockDivision divided) {
   SmallVector<Value> coordinates;
   if (!swizzle) {
     for (Value extent : extents.drop_back()) {
-      coordinates.push_back(safeRemainder(b, loc, block, extent));
-      block = safeQuotient(b, loc, block, extent);
+      auto [quotient, remainder] = divided(block, extent);
+      coordinates.push_back(remainder);
+      block = quotient;
     }
     coordinates.push_back(block);
     return coordinates;
@@ -39,13 +78,12 @@ static SmallVector<Value> coordinatesOf(OpBuilder &b, Location loc, ValueRange e
   Value rows = extents[0], columns = extents[1];
   Value width = arith::ConstantIndexOp::create(b, loc, *swizzle);
   Value perGroup = arith::MulIOp::create(b, loc, rows, width);
-  Value group = safeQuotient(b, loc, block, perGroup);
-  Value inGroup = safeRemainder(b, loc, block, perGroup);
+  auto [group, inGroup] = divided(block, perGroup);
   Value firstColumn = arith::MulIOp::create(b, loc, group, width);
   Value left = arith::SubIOp::create(b, loc, columns, firstColumn);
   Value thisWidth = arith::MinSIOp::create(b, loc, width, left);
-  coordinates.push_back(safeQuotient(b, loc, inGroup, thisWidth));
-  Value column = safeRemainder(b, loc, inGroup, thisWidth);
+  auto [row, column] = divided(inGroup, thisWidth);
+  coordinates.push_back(row);
   coordinates.push_back(arith::AddIOp::create(b, loc, firstColumn, column));
   return coordinates;
 }
@@ -61,7 +99,8 @@ SmallVector<Value> penstock::coordinatesOfBlock(OpBuilder &b, tile::GridOp grid,
     inCluster.push_back(safeRemainder(b, loc, block, along(dim)));
     block = safeQuotient(b, loc, block, along(dim));
   }
-  SmallVector<Value> coordinates = coordinatesOf(b, loc, extents, grid.getSwizzle(), block);
+  SmallVector<Value> coordinates =
+      coordinatesOf(b, loc, extents, grid.getSwizzle(), block, BlockDivision(b, grid));
   for (auto [dim, own] : llvm::enumerate(inCluster)) {
     Value first = arith::MulIOp::create(b, loc, coordinates[dim], along(unsigned(dim)));
     coordinates[dim] = arith::AddIOp::create(b, loc, first, own);
