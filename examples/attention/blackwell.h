@@ -111,7 +111,8 @@ struct BlackwellAttention {
         b.set(out, out * broadcast_rows(scale_old) + added);
         phase ^= 1u;
       }
-      b.set(out, where(broadcast_rows(sum) > 0, out / broadcast_rows(sum), 0));
+      b.set(sum, where(sum > 0, 1 / sum, 0)); // one division for each row
+      b.set(out, out * broadcast_rows(sum));
       b.store(Os, cast<f16>(out));
       b.fence.proxy_async();
       b.sync();

@@ -88,7 +88,8 @@ struct FlashAttention {
     }
 
     // Without any key there is nothing to attend to, and the result is zero.
-    b.set(out, where(broadcast_rows(sum) > 0, out / broadcast_rows(sum), 0));
+    b.set(sum, where(sum > 0, 1 / sum, 0)); // one division for each row
+    b.set(out, out * broadcast_rows(sum));
     b.copy(out, O.at(h, m0, 0));
   }
 

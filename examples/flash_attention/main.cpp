@@ -24,7 +24,8 @@ using namespace examples;
 //   scaled once for each later tile, with the error x and one rounding:
 //   w = x + u16 + T (x + u).
 // - The quotient of two sums with such weights errs by 2 w in each term; the
-//   sums have at most N + T terms each: 2 gamma(N + T + 1). All of it is
+//   sums have at most N + T terms each, and the reciprocal is rounded, too:
+//   2 gamma(N + T + 2). All of it is
 //   relative to sum p|v|, because the weights are positive. The `tiny` errors
 //   are absolute: N of them in each sum, at most 2 N tiny max|v| together.
 // - The rounding to f16.
@@ -57,7 +58,7 @@ static std::vector<check::Expected> reference(const std::vector<f16> &q, const s
       double tiles = double((seen + blockN - 1) / blockN), u = check::u32;
       double x = seen ? std::log(2) * (2 * scale * scoreError + 3 * u * (top - bottom)) + 2 * u : 0;
       double weight = x + Half::unit + tiles * (x + u);
-      double relative = 2 * weight + 2 * check::gamma(double(seen) + tiles + 1);
+      double relative = 2 * weight + 2 * check::gamma(double(seen) + tiles + 2);
       for (int64_t d = 0; d < D; ++d) {
         double y = 0, magnitude = 0, largest = 0;
         for (int64_t j = 0; j < seen; ++j) {

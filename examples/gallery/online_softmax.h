@@ -35,7 +35,8 @@ struct OnlineSoftmax {
     b.set(out, out * broadcast_rows(rescale));
   }
   void normalize(const Tile<f32, 2> &out) {
-    b.set(out, where(broadcast_rows(sum) > 0, out / broadcast_rows(sum), 0));
+    b.set(sum, where(sum > 0, 1 / sum, 0)); // one division for each row
+    b.set(out, out * broadcast_rows(sum));
   }
 };
 

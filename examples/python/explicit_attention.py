@@ -85,7 +85,8 @@ class HopperAttention:
                 b.wgmma.wait_group(0)
                 v_pipe.consumer_release(v_state)
                 v_state.advance()
-            b.set(out, pl.where(pl.broadcast_rows(sum) > 0, out / pl.broadcast_rows(sum), 0))
+            b.set(sum, pl.where(sum > 0, 1 / sum, 0))  # one division for each row
+            b.set(out, out * pl.broadcast_rows(sum))
             b.store(Os, pl.cast(f16, out))
             b.fence.proxy_async()
             b.sync()
@@ -184,7 +185,8 @@ class BlackwellAttention:
                 b.tcgen05.wait_load()
                 b.set(out, out * pl.broadcast_rows(scale_old) + added)
                 phase ^= 1
-            b.set(out, pl.where(pl.broadcast_rows(sum) > 0, out / pl.broadcast_rows(sum), 0))
+            b.set(sum, pl.where(sum > 0, 1 / sum, 0))  # one division for each row
+            b.set(out, out * pl.broadcast_rows(sum))
             b.store(Os, pl.cast(f16, out))
             b.fence.proxy_async()
             b.sync()

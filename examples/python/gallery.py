@@ -32,8 +32,9 @@ class OnlineSoftmax:
         b.set(out, out * pl.broadcast_rows(self.rescale))
 
     def normalize(self, out: pl.Tile[f32]) -> None:
-        total = self.sum
-        self.b.set(out, pl.where(pl.broadcast_rows(total) > 0, out / pl.broadcast_rows(total), 0))
+        b = self.b
+        b.set(self.sum, pl.where(self.sum > 0, 1 / self.sum, 0))  # one division for each row
+        b.set(out, out * pl.broadcast_rows(self.sum))
 
 
 @pl.kernel("x[R,C], weight[C], eps -> y[R,C]")

@@ -90,7 +90,7 @@ void PlanWriter::writePoint(const PlanPoint &point, Value k) {
     return;
   case PlanPoint::Arrive: {
     bool wide = isWide(point);
-    if (!point.leader && readsByThreads(*current.role))
+    if (!point.leader && accessesByThreads(*current.role))
       nv::WarpSyncOp::create(b, loc); // one arrives for all threads of its warp
     return writer.arrive(loc, barriers[point.barrier], slotOfToken(point.barrier, k), Value(),
                          point.leader, wide ? ValueRange(sharing) : ValueRange(),
@@ -107,17 +107,18 @@ bool PlanWriter::isRelaxed(sched::BarrierId barrier) const {
     return llvm::all_of(role.points, [&](const PlanPoint &point) {
       bool arrives = point.kind == PlanPoint::Arrive || point.kind == PlanPoint::Commit;
       return !arrives || point.barrier != barrier ||
-             (point.kind == PlanPoint::Arrive && !readsByThreads(role));
+             (point.kind == PlanPoint::Arrive && !accessesByThreads(role));
     });
   });
 }
 
-bool PlanWriter::readsByThreads(const sched::PlanRole &role) const {
+bool PlanWriter::accessesByThreads(const sched::PlanRole &role) const {
   return llvm::any_of(role.points, [&](const PlanPoint &point) {
     return point.kind == PlanPoint::Issue &&
            llvm::any_of(plan.bound.statements[point.at].accesses, [&](const sched::Access &access) {
+             sched::Space space = plan.bound.buffers[access.buffer].space;
              return access.proxy == sched::Proxy::Generic &&
-                    plan.bound.buffers[access.buffer].space == sched::Space::Shared;
+                    (space == sched::Space::Shared || space == sched::Space::Global);
            });
   });
 }
