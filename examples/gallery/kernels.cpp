@@ -27,9 +27,9 @@ namespace gallery {
 // Reasons why some changes of an online softmax do not change its results.
 using examples::anyShift, examples::firstRescaling;
 #define GALLERY_ONLINE_SOFTMAX                                                                     \
-  {"b.fill(top, -infinity)", anyShift}, {"b.fill(sum, 0)", firstRescaling}, {                      \
-    "b.reduce(Max, scores, 1, top", anyShift                                                       \
-  }
+  {"b.fill(top, -infinity)", anyShift}, {"b.fill(sum, 0)", firstRescaling},                        \
+      {"b.reduce(Max, scores, 1, top", anyShift},                                                  \
+      {"where(sum > 0, 1 / sum, 0)", "without keys the values that it multiplies are 0"}
 
 PENSTOCK_KERNEL(RmsNorm, rows, columns);
 PENSTOCK_SHAPES(RmsNorm, Shape{{"R", 5}, {"C", 300}, {"eps", 1e-5}},

@@ -106,9 +106,10 @@ private:
   bool isWide(const sched::PlanPoint &point) const {
     return shares && shares->isWide(point.barrier);
   }
-  /// Returns whether threads of a role access shared or global memory themselves. Engines await all
-  /// of a warp.
-  bool accessesByThreads(const sched::PlanRole &role) const;
+  /// Returns whether threads of a role access shared or global memory that those who learn of its
+  /// arrivals on a barrier access, too: arrivals of one thread then follow its warp. Engines await
+  /// all of a warp.
+  bool publishesByThreads(const sched::PlanRole &role, sched::BarrierId barrier) const;
   /// Returns whether arrivals on a barrier only say that engines are done with slots: across
   /// blocks, they need no release, nor waits for them an acquire, which clears the L1 cache.
   bool isRelaxed(sched::BarrierId barrier) const;

@@ -90,7 +90,7 @@ void PlanWriter::writePoint(const PlanPoint &point, Value k) {
     return;
   case PlanPoint::Arrive: {
     bool wide = isWide(point);
-    if (!point.leader && accessesByThreads(*current.role))
+    if (!point.leader && publishesByThreads(*current.role, point.barrier))
       nv::WarpSyncOp::create(b, loc); // one arrives for all threads of its warp
     return writer.arrive(loc, barriers[point.barrier], slotOfToken(point.barrier, k), Value(),
                          point.leader, wide ? ValueRange(sharing) : ValueRange(),
@@ -107,19 +107,59 @@ bool PlanWriter::isRelaxed(sched::BarrierId barrier) const {
     return llvm::all_of(role.points, [&](const PlanPoint &point) {
       bool arrives = point.kind == PlanPoint::Arrive || point.kind == PlanPoint::Commit;
       return !arrives || point.barrier != barrier ||
-             (point.kind == PlanPoint::Arrive && !accessesByThreads(role));
+             (point.kind == PlanPoint::Arrive && !publishesByThreads(role, barrier));
     });
   });
 }
 
-bool PlanWriter::accessesByThreads(const sched::PlanRole &role) const {
-  return llvm::any_of(role.points, [&](const PlanPoint &point) {
-    return point.kind == PlanPoint::Issue &&
-           llvm::any_of(plan.bound.statements[point.at].accesses, [&](const sched::Access &access) {
-             sched::Space space = plan.bound.buffers[access.buffer].space;
-             return access.proxy == sched::Proxy::Generic &&
-                    (space == sched::Space::Shared || space == sched::Space::Global);
-           });
+/// Returns the other roles that learn of an arrival of \p from on a barrier: those that wait for
+/// it, and those that wait for an arrival of one of them.
+static llvm::SmallPtrSet<const sched::PlanRole *, 4>
+rolesAfter(const sched::Plan &plan, const sched::PlanRole &from, sched::BarrierId barrier) {
+  llvm::SmallPtrSet<const sched::PlanRole *, 4> roles;
+  SmallVector<sched::BarrierId> work = {barrier};
+  while (!work.empty()) {
+    sched::BarrierId next = work.pop_back_val();
+    for (const sched::PlanRole &role : plan.roles) {
+      bool waits = llvm::any_of(role.points, [&](const PlanPoint &point) {
+        return point.kind == PlanPoint::WaitBarrier && point.barrier == next;
+      });
+      if (!waits || &role == &from || !roles.insert(&role).second)
+        continue;
+      for (const PlanPoint &point : role.points)
+        if (point.kind != PlanPoint::WaitBarrier && point.barrier != sched::none)
+          work.push_back(point.barrier);
+    }
+  }
+  return roles;
+}
+
+bool PlanWriter::publishesByThreads(const sched::PlanRole &role, sched::BarrierId barrier) const {
+  auto anyAccess = [&](const sched::PlanRole &of,
+                       llvm::function_ref<bool(const sched::Access &)> is) {
+    return llvm::any_of(of.points, [&](const PlanPoint &point) {
+      return point.kind == PlanPoint::Issue &&
+             llvm::any_of(plan.bound.statements[point.at].accesses, is);
+    });
+  };
+  auto spaceOf = [&](const sched::Access &access) {
+    return plan.bound.buffers[access.buffer].space;
+  };
+  auto after = rolesAfter(plan, role, barrier);
+  return anyAccess(role, [&](const sched::Access &own) {
+    sched::Space space = spaceOf(own);
+    bool isMemory = space == sched::Space::Shared || space == sched::Space::Global;
+    if (own.proxy != sched::Proxy::Generic || !isMemory)
+      return false;
+    return llvm::any_of(after, [&](const sched::PlanRole *other) {
+      return anyAccess(*other, [&](const sched::Access &theirs) {
+        // Tensors may overlap, but engines do not copy those that the kernel writes.
+        bool meet = own.buffer == theirs.buffer ||
+                    (space == sched::Space::Global && spaceOf(theirs) == space &&
+                     theirs.proxy == sched::Proxy::Generic);
+        return meet && (own.write || theirs.write);
+      });
+    });
   });
 }
 
