@@ -33,7 +33,7 @@ private:
 
   const ptx::Function &kernel;
   bool relaxedArrivals = false, relaxedWaits = false; ///< that do not release, or not acquire
-  bool cluster = false; ///< blocks work together
+  bool cluster = false;                               ///< blocks work together
 };
 
 } // namespace penstock
