@@ -112,3 +112,31 @@ func.func @beyond() attributes {tile.kernel, nv.tile_program, nv.threads = 128 :
   tile.gemm %A, %Bt into %acc overwrite : memref<16x16xf16, #s>, memref<16x40xf16, strided<[1, 16]>, #s>, memref<16x40xf32, #l>
   return
 }
+
+// -----
+
+#s = #tile.space<shared>
+#l = #tile.space<local>
+
+// A loop over slots leaves the address in a slot as it is: the slot's start is added to each
+// address after the XOR, which can move before the loop.
+
+// CHECK-LABEL: func.func @slots
+// CHECK: arith.addi %[[LANE:[0-9]+]], %[[START:[0-9]+]] : i32{{[[:space:]]+}}%{{.*}} "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {$0, $1, $2, $3}, [$4+8192];{{.*}} %[[B:[0-9]+]] :
+// CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16 {$0, $1, $2, $3}, [$4+10240];{{.*}} %[[B]] :
+// CHECK: %[[LANE1:.*]] = arith.xori %[[LANE]], %c32_i32
+// CHECK-NEXT: %[[B1:.*]] = arith.addi %[[LANE1]], %[[START]]
+// CHECK-NEXT: ldmatrix.sync.aligned.m8n8.x4.shared.b16 {$0, $1, $2, $3}, [$4+8192];{{.*}} %[[B1]] :
+// CHECK: %[[LANE2:.*]] = arith.xori %[[LANE]], %c64_i32
+// CHECK-NEXT: arith.addi %[[LANE2]], %[[START]]
+// CHECK: %[[LANE3:.*]] = arith.xori %[[LANE]], %c96_i32
+// CHECK-NEXT: arith.addi %[[LANE3]], %[[START]]
+func.func @slots(%slot: index) attributes {tile.kernel, nv.tile_program, nv.threads = 128 : i64} {
+  %A = tile.alloc "A" : memref<64x64xf16, #s>
+  %B = tile.alloc "B" : memref<2x64x64xf16, #s>
+  %acc = tile.alloc "acc" : memref<64x64xf32, #l>
+  %one = memref.subview %B[%slot, 0, 0] [1, 64, 64] [1, 1, 1] : memref<2x64x64xf16, #s> to memref<64x64xf16, strided<[64, 1], offset: ?>, #s>
+  %Bt = memref.transpose %one (i, j) -> (j, i) : memref<64x64xf16, strided<[64, 1], offset: ?>, #s> to memref<64x64xf16, strided<[1, 64], offset: ?>, #s>
+  tile.gemm %A, %Bt into %acc overwrite : memref<64x64xf16, #s>, memref<64x64xf16, strided<[1, 64], offset: ?>, #s>, memref<64x64xf32, #l>
+  return
+}

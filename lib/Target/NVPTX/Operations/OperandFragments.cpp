@@ -61,17 +61,25 @@ bool OperandFragments::isDisjoint(int64_t columns) const {
   });
 }
 
-/// Returns the lane's address at constant columns of the tile in memory, without the immediate.
-Value OperandFragments::baseAt(int64_t column) {
-  Value &base = bases[column];
-  if (!base && column > 0 && column < tile.chunkCols() && isDisjoint(column)) {
-    base = c.builder.createOrFold<arith::XOrIOp>(c.loc, baseAt(0), c.i32(column * bits / 8));
-  } else if (!base) {
+/// Returns the lane's address at constant columns of the tile in memory, without its slot and the
+/// immediate. A loop over slots leaves it as it is.
+Value OperandFragments::laneAt(int64_t column) {
+  Value &lane = lanes[column];
+  if (!lane && column > 0 && column < tile.chunkCols() && isDisjoint(column)) {
+    lane = c.builder.createOrFold<arith::XOrIOp>(c.loc, laneAt(0), c.i32(column * bits / 8));
+  } else if (!lane) {
     bool alongK = how == FragmentLoad::Rows;
     SharedOffset at = offsetInSlot(c, view, ordered(laneRow, laneK),
                                    ordered(alongK ? 0 : column, alongK ? column : 0));
-    base = c.add(c.add(sharedAddress(c, at.bytes), at.constant), slot.bytes);
+    lane = c.add(sharedAddress(c, at.bytes), at.constant);
   }
+  return lane;
+}
+
+Value OperandFragments::baseAt(int64_t column) {
+  Value &base = bases[column];
+  if (!base)
+    base = c.add(laneAt(column), slot.bytes);
   return base;
 }
 

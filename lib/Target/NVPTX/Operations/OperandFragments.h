@@ -63,6 +63,7 @@ private:
     return side == Left ? llvm::SmallVector<T>{row, k} : llvm::SmallVector<T>{k, row};
   }
   bool isDisjoint(int64_t columns) const;
+  mlir::Value laneAt(int64_t column);
   mlir::Value baseAt(int64_t column);
   llvm::SmallVector<mlir::Value> loadElements(const Address &address, int64_t blocks);
 
@@ -75,7 +76,8 @@ private:
   FragmentLoad how = FragmentLoad::Elements;
   mlir::Value laneRow, laneK; ///< of the row of a matrix that the lane addresses
   SharedOffset slot;
-  std::map<int64_t, mlir::Value> bases; ///< by constant columns of the tile in memory
+  /// By constant columns of the tile in memory: without the slot, and with it.
+  std::map<int64_t, mlir::Value> lanes, bases;
 };
 
 } // namespace penstock::nvptx
