@@ -151,3 +151,42 @@ func.func @boxes(%A: !B {tile.name = "A", tile.access = "in"}, %m: index, %n: in
   }
   return
 }
+
+// -----
+
+// Rows of a tensor, of which there are fewer than 2^31, need no sign: the coordinate is extended by
+// zeros. One that may be negative is extended by its sign.
+
+// CHECK-LABEL: func.func @unsigned(
+// CHECK: %[[COLUMN:.*]] = arith.extui
+// CHECK-NEXT: arith.muli %[[COLUMN]], %c2_i64
+// CHECK: %[[STRIDE:.*]] = arith.muli %{{.*}}, %c2_i64
+// CHECK: scf.for
+// CHECK: %[[ROW:.*]] = arith.extui %{{.*}} : i32 to i64
+// CHECK-NEXT: arith.muli %[[ROW]], %[[STRIDE]] : i64
+// CHECK: cp.async.commit_group
+// CHECK: %[[SIGNED:.*]] = arith.extsi %{{.*}} : i32 to i64
+// CHECK-NEXT: arith.muli %[[SIGNED]], %{{.*}} : i64
+// CHECK: cp.async.commit_group
+#s = #tile.space<shared>
+#g = #tile.space<global>
+!T = memref<?x?xf16, strided<[?, 1]>, #g>
+func.func @unsigned(%A: !T {tile.name = "A", tile.access = "in"})
+    attributes {tile.kernel, nv.aligned_rows, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %As = tile.alloc "As" : memref<16x64xf16, #s>
+  %Bs = tile.alloc "Bs" : memref<16x64xf16, #s>
+  %n = memref.dim %A, %c0 : !T
+  scf.for %i = %c0 to %n step %c16 {
+    nv.cp_async %A[%i, %c0] to %As : !T, memref<16x64xf16, #s>
+    nv.cp_async.commit_group
+    %before = arith.subi %i, %c1 : index
+    nv.cp_async %A[%before, %c0] to %Bs : !T, memref<16x64xf16, #s>
+    nv.cp_async.commit_group
+    nv.cp_async.wait_group 0
+    nv.sync
+  }
+  return
+}

@@ -132,3 +132,40 @@ func.func @anywhere(%x: memref<?x?xf16, strided<[?, 1]>, #g>, %n: i32) attribute
   } : memref<16x64xi1, #l>
   return
 }
+
+// -----
+
+#g = #tile.space<global>
+#s = #tile.space<shared>
+
+// Guards of cp.async copies compare 32 bits, if both sides have them; a bound that may be larger
+// keeps 64 bits.
+
+// CHECK-LABEL: func.func @guards
+// CHECK: scf.for
+// CHECK: arith.cmpi slt, %{{.*}}, %{{.*}} : i32
+// CHECK: nv.cp_async
+// CHECK: arith.cmpi slt, %{{.*}}, %{{.*}} : index
+// CHECK: nv.cp_async
+func.func @guards(%x: memref<?x?xf16, strided<[?, 1]>, #g>, %far: index) attributes {tile.kernel, nv.tile_program, nv.aligned_rows, nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %S = tile.alloc "S" : memref<64x64xf16, #s>
+  %R = tile.alloc "R" : memref<64x64xf16, #s>
+  %N = memref.dim %x, %c0 : memref<?x?xf16, strided<[?, 1]>, #g>
+  %n = arith.ceildivsi %N, %c64 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %next = arith.addi %i, %c1 : index
+    %m = arith.muli %next, %c64 : index
+    %0 = arith.cmpi slt, %next, %n : index
+    scf.if %0 {
+      nv.cp_async %x[%m, %c0] to %S : memref<?x?xf16, strided<[?, 1]>, #g>, memref<64x64xf16, #s>
+    }
+    %1 = arith.cmpi slt, %next, %far : index
+    scf.if %1 {
+      nv.cp_async %x[%m, %c0] to %R : memref<?x?xf16, strided<[?, 1]>, #g>, memref<64x64xf16, #s>
+    }
+  }
+  return
+}

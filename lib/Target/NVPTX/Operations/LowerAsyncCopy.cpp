@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/Operations/CopyPieces.h"
 #include "Target/NVPTX/Operations/Operations.h"
+#include "Target/NVPTX/Placement/IndexBounds.h"
 #include "Target/NVPTX/Threads/Coordinates.h"
 #include "Target/NVPTX/Threads/LoweringContext.h"
 #include "Target/NVPTX/Threads/Views.h"
@@ -23,6 +24,7 @@
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -56,6 +58,7 @@ private:
   void emit(const CopyPieces &pieces);
   void emitPiece(const CopyPiece &piece, Value address, const Absence &absence);
   void computeCoordinates(const CopyPieces &pieces);
+  Value wide(unsigned dim);
   Value firstAddress();
   Value stepAlong(ArrayRef<int64_t> distances);
 
@@ -101,6 +104,33 @@ static bool hoist(LoopLikeOpInterface loop, Value value) {
   return true;
 }
 
+/// Returns whether a coordinate of 32 bits without a sign is the offset plus the thread's part of
+/// it: nv-narrow-masks narrows offsets that need 32 bits and no sign.
+static bool isUnsigned(Value offset) {
+  auto isWide = [](Type type) { return type.isIndex() || type.getIntOrFloatBitWidth() >= 32; };
+  for (Operation *cast = offset.getDefiningOp();
+       isa_and_nonnull<arith::IndexCastOp, arith::TruncIOp>(cast) && isWide(offset.getType());
+       cast = offset.getDefiningOp())
+    offset = cast->getOperand(0);
+  constexpr int64_t room = int64_t(1) << 30; // for the thread's part
+  auto bounds = boundsOf(offset);
+  return bounds && bounds->low >= 0 && bounds->high <= std::numeric_limits<uint32_t>::max() - room;
+}
+
+namespace {
+/// For each copy and dimension of the tensor. Found before anything is lowered, because bounds
+/// follow from sizes of tensors.
+struct UnsignedOffsets {
+  llvm::DenseMap<Operation *, SmallVector<bool>> of;
+};
+} // namespace
+
+static void findUnsignedOffsets(LoweringContext &c) {
+  c.kernel.walk([&](nv::AsyncCopyOp op) {
+    c.state<UnsignedOffsets>().of[op] = llvm::map_to_vector(op.getOffsets(), isUnsigned);
+  });
+}
+
 AsyncCopy::AsyncCopy(LoweringContext &c, nv::AsyncCopyOp op, const ExecutionScope &by)
     : c(c), op(op), loop(op->getParentOfType<LoopLikeOpInterface>()),
       view(viewOf(c, op.getTarget())), tile(c.shared.tiles.find(view.root)->second.layout),
@@ -128,6 +158,14 @@ void AsyncCopy::computeCoordinates(const CopyPieces &pieces) {
   }
 }
 
+/// A coordinate of 64 bits. An extension by zeros makes the multiplication by a stride two
+/// instructions, where a sign takes four.
+Value AsyncCopy::wide(unsigned dim) {
+  if (!c.state<UnsignedOffsets>().of.lookup(op)[dim])
+    return c.asI64(first[dim]);
+  return arith::ExtUIOp::create(c.builder, c.loc, c.builder.getI64Type(), first[dim]);
+}
+
 /// The address of the element with the first coordinates, in bytes.
 Value AsyncCopy::firstAddress() {
   unsigned argument = cast<BlockArgument>(op.getSource()).getArgNumber() - 1;
@@ -135,10 +173,12 @@ Value AsyncCopy::firstAddress() {
     for (unsigned dim = 0; dim < rank; ++dim) {
       if (isInvariant(dim) != ofInvariants)
         continue;
-      Value term = c.asI64(first[dim]);
+      Value factor = c.i64(bytes);
       if (dim + 1 < rank)
-        term = c.mul(term, parameter(c, ParameterField::Stride, argument, dim));
-      address = c.add(address, c.mul(term, c.i64(bytes)));
+        factor = beforeLoop([&] {
+          return c.mul(parameter(c, ParameterField::Stride, argument, dim), c.i64(bytes));
+        });
+      address = c.add(address, c.mul(wide(dim), factor));
     }
     return address;
   };
@@ -372,6 +412,7 @@ static void lowerAsyncWait(LoweringContext &c, nv::AsyncWaitOp op) {
 }
 
 void nvptx::addAsyncCopies(LoweringTable &table) {
+  table.addPreparation(findUnsignedOffsets);
   table.add<lowerAsyncCopy>();
   table.add<lowerAsyncArrive>();
   table.addPtx<nv::AsyncCommitOp>("cp.async.commit_group;");

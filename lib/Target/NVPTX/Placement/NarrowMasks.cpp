@@ -21,10 +21,10 @@
 #include "Layout/Distribution.h"
 #include "Target/NVPTX/Binding/Engines.h"
 #include "Target/NVPTX/Passes.h"
+#include "Target/NVPTX/Placement/IndexBounds.h"
 #include "Target/NVPTX/Threads/InlinePtx.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <numeric>
 
@@ -35,82 +35,10 @@ namespace penstock {
 
 using namespace mlir;
 using namespace penstock;
+using nvptx::Bounds;
+using nvptx::boundsOf;
 
 namespace {
-
-/// The values that an index can have, all of them far from wrapping around.
-struct Bounds {
-  int64_t low, high;
-};
-
-constexpr int64_t mostLaunched = (int64_t(1) << 31) - 1; ///< size of a tensor or grid
-constexpr int64_t farAway = int64_t(1) << 58;
-
-std::optional<Bounds> within(__int128 low, __int128 high) {
-  if (low < -farAway || high > farAway)
-    return std::nullopt;
-  return Bounds{int64_t(low), int64_t(high)};
-}
-
-std::optional<Bounds> boundsOf(Value value, unsigned depth = 0);
-
-std::optional<Bounds> boundsOfOp(Operation *op, unsigned depth) {
-  auto operand = [&](unsigned i) { return boundsOf(op->getOperand(i), depth + 1); };
-  if (isa<memref::DimOp, tile::GridOp>(op))
-    return Bounds{0, mostLaunched};
-  if (isa<tile::BindOp>(op))
-    return operand(0);
-  if (auto cast = dyn_cast<arith::IndexCastOp>(op)) {
-    unsigned bits =
-        cast.getIn().getType().isIndex() ? 64 : cast.getIn().getType().getIntOrFloatBitWidth();
-    if (bits > 32)
-      return std::nullopt;
-    return Bounds{-(int64_t(1) << (bits - 1)), (int64_t(1) << (bits - 1)) - 1};
-  }
-  if (op->getNumOperands() != 2)
-    return std::nullopt;
-  std::optional<Bounds> x = operand(0), y = operand(1);
-  if (!x || !y)
-    return std::nullopt;
-  if (isa<arith::AddIOp>(op))
-    return within(__int128(x->low) + y->low, __int128(x->high) + y->high);
-  if (isa<arith::SubIOp>(op))
-    return within(__int128(x->low) - y->high, __int128(x->high) - y->low);
-  if (isa<arith::MulIOp>(op)) {
-    __int128 ends[] = {__int128(x->low) * y->low, __int128(x->low) * y->high,
-                       __int128(x->high) * y->low, __int128(x->high) * y->high};
-    auto [low, high] = std::minmax_element(std::begin(ends), std::end(ends));
-    return within(*low, *high);
-  }
-  if (isa<arith::MinSIOp>(op))
-    return Bounds{std::min(x->low, y->low), std::min(x->high, y->high)};
-  if (isa<arith::MaxSIOp>(op))
-    return Bounds{std::max(x->low, y->low), std::max(x->high, y->high)};
-  if (isa<arith::CeilDivSIOp, arith::FloorDivSIOp, arith::DivSIOp>(op) && y->low > 0)
-    return Bounds{std::min<int64_t>(llvm::divideFloorSigned(x->low, y->low), 0),
-                  std::max<int64_t>(llvm::divideCeilSigned(x->high, y->low), 0)};
-  return std::nullopt;
-}
-
-std::optional<Bounds> boundsOf(Value value, unsigned depth) {
-  constexpr unsigned deepest = 16;
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant)))
-    return within(constant.getSExtValue(), constant.getSExtValue());
-  if (depth > deepest)
-    return std::nullopt;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    if (!loop || argument != loop.getInductionVar())
-      return std::nullopt;
-    auto first = boundsOf(loop.getLowerBound(), depth + 1);
-    auto end = boundsOf(loop.getUpperBound(), depth + 1);
-    if (!first || !end)
-      return std::nullopt;
-    return Bounds{first->low, std::max(first->low, end->high - 1)};
-  }
-  return boundsOfOp(value.getDefiningOp(), depth);
-}
 
 /// Coordinates with their factors, and what does not depend on the element.
 struct Sum {
@@ -338,6 +266,28 @@ void narrowBox(Operation *op, MutableOperandRange offsets, int64_t beyond = 0) {
   }
 }
 
+bool fitsInI32(Value value) {
+  auto bounds = boundsOf(value);
+  return bounds && bounds->low >= INT32_MIN && bounds->high <= INT32_MAX;
+}
+
+/// Compares in 32 bits the iterations in which threads copy by cp.async. GPUs that have nothing
+/// else for copies need two instructions to compare 64 bits.
+void narrowGuards(scf::ForOp loop) {
+  if (loop.getBody()->walk([](nv::AsyncCopyOp) { return WalkResult::interrupt(); }) ==
+      WalkResult::advance())
+    return;
+  for (auto guard : llvm::to_vector(loop.getOps<scf::IfOp>())) {
+    auto compare = guard.getCondition().getDefiningOp<arith::CmpIOp>();
+    if (!compare || !compare.getLhs().getType().isIndex() || !fitsInI32(compare.getLhs()) ||
+        !fitsInI32(compare.getRhs()))
+      continue;
+    OpBuilder b(compare);
+    for (OpOperand &side : compare->getOpOperands())
+      side.set(b.createOrFold<arith::IndexCastOp>(compare.getLoc(), b.getI32Type(), side.get()));
+  }
+}
+
 /// Counts the iterations of a loop in 32 bits where these hold them.
 void narrowLoop(scf::ForOp loop) {
   auto begin = boundsOf(loop.getLowerBound()), end = boundsOf(loop.getUpperBound());
@@ -378,8 +328,10 @@ struct NarrowMasks : penstock::impl::NarrowMasksBase<NarrowMasks> {
     });
     SmallVector<scf::ForOp> loops;
     getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
-    for (scf::ForOp loop : loops)
+    for (scf::ForOp loop : loops) {
+      narrowGuards(loop);
       narrowLoop(loop);
+    }
   }
 };
 
