@@ -387,8 +387,8 @@ def LowerThreads : Pass<"nv-lower-threads", "::mlir::ModuleOp"> {
     Allocates tiles and barriers in shared memory, TMEM and registers, and replaces
     the operations of `nv` and `tile` with PTX instructions and scalar code. The kernel
     then has one parameter with all arguments and tensor maps; its layout, the sizes of
-    block and shared memory and the grid become the module attribute `nv.launch`. Runs
-    after `tile-lower-launch`.
+    block and shared memory and the grid become the module attribute `nv.launch`.
+    Requires the launch function that `tile-lower-launch` creates.
 
     Errors are: tiles that do not fit in the target's memories (PS1603), tiles in
     registers whose uses need different layouts (PS1606) and operations that explicit

@@ -184,7 +184,13 @@ struct LowerThreads : penstock::impl::LowerThreadsBase<LowerThreads> {
     for (func::FuncOp kernel : kernels) {
       if (failed(enterPhase(kernel, nv::Phase::Placed, getArgument())))
         return signalPassFailure();
-      auto launch = module.lookupSymbol<func::FuncOp>((kernel.getName() + abi::launchSuffix).str());
+      std::string launchName = (kernel.getName() + abi::launchSuffix).str();
+      auto launch = module.lookupSymbol<func::FuncOp>(launchName);
+      if (!launch) {
+        kernel.emitError() << "`" << getArgument() << "` requires `@" << launchName
+                           << "`, which `tile-lower-launch` creates";
+        return signalPassFailure();
+      }
       DeviceKernel result;
       if (failed(lowerKernel(kernel, launch, table, result)))
         return signalPassFailure();
