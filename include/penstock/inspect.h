@@ -178,6 +178,8 @@ struct EngineUse {
   std::string tiles;
   /// Names of its operands: "A -> As" for a copy, "As, Bs -> acc" for an MMA.
   std::string operands;
+  /// MMA: why it is neither wgmma nor tcgen05, on a target that has one of them.
+  std::string reason;
   /// MMA: true if both operands are tiles in shared memory.
   bool operands_in_shared = false;
   /// Copy: number of versions of its target. With more than one, the next copies overlap the use

@@ -81,6 +81,8 @@ private:
     use.engine = engine;
     use.operands = nameOrType(a) + ", " + nameOrType(b) + " -> " + nameOrType(acc);
     use.tiles = shapeOf(typeOf(a)) + " " + shapeOf(typeOf(b)) + " " + shapeOf(typeOf(acc));
+    if (auto reason = op->getAttrOfType<StringAttr>(nv::NVDialect::engineReasonAttr))
+      use.reason = reason.str();
     use.operands_in_shared = tile::spaceOf(typeOf(a)) == tile::Space::Shared &&
                              tile::spaceOf(typeOf(b)) == tile::Space::Shared;
     insert(op, std::move(use));

@@ -173,7 +173,7 @@ private:
     for (const EngineUse &use : uses)
       if (use.kind == EngineUse::Product)
         lines.push_back(use.operands + inParentheses(use.location) + ": " + engineText(use) + ", " +
-                        use.tiles);
+                        use.tiles + (use.reason.empty() ? "" : "; " + use.reason));
     return lines;
   }
 

@@ -120,7 +120,7 @@ int64_t operandStepBytes(const MatrixOperand &operand, int64_t mnStart, int64_t 
   // like in a tile without a swizzle; but only whole groups keep their pattern.
   bool kMajor = operand.major == Major::K;
   int64_t row = kMajor ? mnStart : kStart;
-  int64_t col = kMajor ? kStart : mnStart;
+  int64_t col = operand.firstColumn + (kMajor ? kStart : mnStart);
   assert(!operand.tile.linear && row % groupRows == 0);
   assert(col * operand.tile.elementBits % (16 * 8) == 0);
   return operand.tile.linearByte(row, col);

@@ -25,6 +25,7 @@ enum class Major : uint8_t { K, MN };
 struct MatrixOperand {
   SharedTile tile;
   Major major = Major::K;
+  int64_t firstColumn = 0; ///< of the tile at which the operand begins
 };
 
 /// The fields of a descriptor of shared memory, in bytes. What the two offsets

@@ -188,6 +188,8 @@ template <class E, class S, class R> struct Matmul {
             left = transposed(left);
           if (odd(6) && k == n)
             right = transposed(right);
+          if (random.chance(20))
+            return multiplyParts(left, right, acc);
           b.gemm(left, right, acc, {.accumulate = !odd(6)});
         };
         if (body < computedOperand) {
@@ -232,6 +234,15 @@ template <class E, class S, class R> struct Matmul {
       b.copy(acc, C.at(m0, column));
       if (odd(8))
         b.copy(acc, C.at(m0, column));
+    }
+
+    /// Multiplies parts of the operands along K one after the other.
+    void multiplyParts(const Tile<E, 2> &left, const Tile<E, 2> &right, const Tile<S, 2> &acc) {
+      int64_t step = std::max<int64_t>(1, k / random.of({2, 2, 4, 8}));
+      for (int64_t first = 0; first < k; first += step) {
+        int64_t size = std::min<int64_t>(step, k - first);
+        b.gemm(slice(left, {0, first}, {m, size}), slice(right, {first, 0}, {size, n}), acc);
+      }
     }
 
     PipelineOptions options() {

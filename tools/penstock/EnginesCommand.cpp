@@ -27,7 +27,8 @@ std::string lineOf(const std::string &kernel, const std::string &target, const E
   bool product = use.kind == EngineUse::Product;
   return kernel + " " + target + " line " + std::to_string(use.location.line) + " " +
          (product ? "gemm " : "copy ") + use.engine +
-         (product ? "" : " slots " + std::to_string(use.slots)) + " " + use.tiles + "\n";
+         (product ? "" : " slots " + std::to_string(use.slots)) + " " + use.tiles +
+         (use.reason.empty() ? "" : ": " + use.reason) + "\n";
 }
 
 JsonObject jsonOf(const std::string &kernel, const std::string &target, const EngineUse &use) {
@@ -39,8 +40,11 @@ JsonObject jsonOf(const std::string &kernel, const std::string &target, const En
       .text("kind", product ? "product" : "copy")
       .text("engine", use.engine)
       .text("tiles", use.tiles);
-  return product ? json.boolean("operands_in_shared", use.operands_in_shared)
-                 : json.number("slots", use.slots);
+  if (!product)
+    return json.number("slots", use.slots);
+  if (!use.reason.empty())
+    json.text("reason", use.reason);
+  return json.boolean("operands_in_shared", use.operands_in_shared);
 }
 
 std::string sumsOf(const char *what, const std::map<std::string, int> &uses) {

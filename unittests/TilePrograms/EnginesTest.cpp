@@ -146,6 +146,111 @@ TEST(Engines, DividedProductsAreRight) {
     }
 }
 
+/// A product of which each instruction of the user takes `part` of K, from column or row `first` of
+/// the tiles on, stored along K or across it.
+struct PartsOfK {
+  bool turned = false;
+  int part = 32, first = 0, m = 128;
+  static constexpr auto signature = "A[M,K], B[N,K], At[K,M], Bt[K,N] -> C[M,N]";
+  void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, In<f16, 2> At, In<f16, 2> Bt,
+                  Out<f32, 2> C) const {
+    constexpr int k = 128, n = 64;
+    auto As = turned ? b.shared<f16>(k, m) : b.shared<f16>(m, k);
+    auto Bs = turned ? b.shared<f16>(k, n) : b.shared<f16>(n, k);
+    auto acc = b.local<f32>(m, n);
+    b.fill(acc, 0);
+    for (Index i : b.pipelined(ceil_div(A.size(1), k), {.num_stages = 2})) {
+      if (turned) {
+        b.copy(At.at(i * k, 0), As);
+        b.copy(Bt.at(i * k, 0), Bs);
+      } else {
+        b.copy(A.at(0, i * k), As);
+        b.copy(B.at(0, i * k), Bs);
+      }
+      auto left = turned ? transposed(As) : As, right = turned ? Bs : transposed(Bs);
+      for (int at = first; at + part <= k; at += part)
+        b.gemm(slice(left, {0, at}, {m, part}), slice(right, {at, 0}, {part, n}), acc);
+    }
+    b.copy(acc, C.at(0, 0));
+  }
+};
+PENSTOCK_KERNEL(PartsOfK, turned, part, first, m);
+
+std::vector<EngineUse> productsOf(const PartsOfK &kernel, const char *gpu) {
+  std::vector<Diagnostic> diagnostics;
+  InspectOptions options;
+  options.set = {{"turned", kernel.turned ? "true" : "false"},
+                 {"part", std::to_string(kernel.part)},
+                 {"first", std::to_string(kernel.first)},
+                 {"m", std::to_string(kernel.m)}};
+  std::vector<EngineUse> uses = engines_of_registered("PartsOfK", gpu, options, diagnostics);
+  EXPECT_TRUE(diagnostics.empty()) << to_text(diagnostics);
+  std::erase_if(uses, [](const EngineUse &use) { return use.kind == EngineUse::Copy; });
+  return uses;
+}
+
+/// Descriptors begin at any step of K, in rows and in columns of a swizzled tile.
+TEST(Engines, PartsOfKAreDescriptorOffsets) {
+  for (bool turned : {false, true})
+    for (int part : {16, 32, 64, 96})
+      for (auto [gpu, engine] :
+           {std::pair("sm_90a", "wgmma"), std::pair("sm_100a", "tcgen05.mma")}) {
+        for (const EngineUse &use : productsOf({.turned = turned, .part = part}, gpu)) {
+          EXPECT_EQ(use.engine, engine) << gpu << " " << use.tiles;
+          EXPECT_EQ(use.reason, "");
+        }
+      }
+}
+
+TEST(Engines, PartsOfKAreRight) {
+  int m = 128, n = 64, k = 300;
+  std::vector<f16> a(size_t(m * k)), b(size_t(n * k)), at(a.size()), bt(b.size());
+  for (int i = 0; i < m; ++i)
+    for (int l = 0; l < k; ++l)
+      at[size_t(l * m + i)] = a[size_t(i * k + l)] = f16(float((i * 7 + l * 5) % 5 - 2));
+  for (int j = 0; j < n; ++j)
+    for (int l = 0; l < k; ++l)
+      bt[size_t(l * n + j)] = b[size_t(j * k + l)] = f16(float((j * 11 + l * 3) % 7 - 3));
+  for (const Target &target : gpus)
+    for (bool turned : {false, true})
+      for (auto [part, first] : {std::pair(16, 0), std::pair(32, 96), std::pair(96, 32)}) {
+        auto compiled =
+            try_compile(PartsOfK{.turned = turned, .part = part, .first = first}, target);
+        ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+        std::vector<float> c(size_t(m * n), -1);
+        auto found =
+            compiled.kernel.try_launch({}, view(a, {m, k}), view(b, {n, k}), view(at, {k, m}),
+                                       view(bt, {k, n}), view(c, {m, n}));
+        ASSERT_TRUE(found.empty()) << to_text(found);
+        for (int i = 0; i < m; ++i)
+          for (int j = 0; j < n; ++j) {
+            float sum = 0;
+            for (int l = 0; l < k; ++l) {
+              int inTile = l % 128;
+              bool taken = inTile >= first && inTile < first + (128 - first) / part * part;
+              sum += taken ? float(a[size_t(i * k + l)]) * float(b[size_t(j * k + l)]) : 0;
+            }
+            ASSERT_EQ(c[size_t(i * n + j)], sum) << part << " " << first << " " << turned;
+          }
+      }
+}
+
+/// What no descriptor describes is multiplied by mma.sync, with the reason.
+TEST(Engines, OtherProductsHaveAReason) {
+  auto reasonOf = [](const PartsOfK &kernel, const char *gpu) {
+    std::vector<EngineUse> uses = productsOf(kernel, gpu);
+    EXPECT_EQ(uses.size(), 1u);
+    EXPECT_EQ(uses.at(0).engine, "mma.sync");
+    return uses.at(0).reason;
+  };
+  for (const char *gpu : {"sm_90a", "sm_100a"}) {
+    EXPECT_TRUE(contains(reasonOf({.part = 32, .first = 8}, gpu), "from column 8 on"));
+    EXPECT_TRUE(
+        contains(reasonOf({.turned = true, .part = 16, .first = 4}, gpu), "is a part of a tile"));
+    EXPECT_TRUE(contains(reasonOf({.m = 16}, gpu), "16"));
+  }
+}
+
 /// "128x64xf16" as numbers and a type.
 struct TileShape {
   explicit TileShape(const std::string &text) {

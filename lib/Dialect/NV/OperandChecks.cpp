@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/OperandChecks.h"
+#include "Dialect/NV/Operands.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
@@ -42,7 +43,7 @@ LogicalResult nv::verifyRank2(Operation *op, Value memref, StringRef role) {
 /// Rows of a tile that one pattern of a swizzle takes.
 static constexpr int64_t patternRows = 8;
 
-LogicalResult nv::verifyWholeSlot(Operation *op, Value memref, StringRef role, Rows rows) {
+LogicalResult nv::verifyPartOfSlot(Operation *op, Value memref, StringRef role, Part part) {
   for (Value view = memref; Operation *from = view.getDefiningOp();) {
     if (isa<memref::TransposeOp, memref::CastOp>(from)) {
       view = from->getOperand(0);
@@ -52,21 +53,25 @@ LogicalResult nv::verifyWholeSlot(Operation *op, Value memref, StringRef role, R
     if (!slice)
       break;
     ArrayRef<int64_t> shape = slice.getSourceType().getShape();
+    bool transposed = isTransposed(slice.getSource());
     size_t inner = std::min(size_t(slice.getType().getRank()), size_t(2));
     for (size_t dim = shape.size() - inner; dim < shape.size(); ++dim) {
       auto offset = getConstantIntValue(slice.getMixedOffsets()[dim]);
       int64_t size =
           slice.getType().getDimSize(slice.getType().getRank() - int64_t(shape.size() - dim));
       bool whole = offset == 0 && size == shape[dim];
-      bool wholePatterns = rows != Rows::All && dim + 2 == shape.size() &&
-                           size % patternRows == 0 &&
-                           (offset ? *offset % patternRows == 0 : rows == Rows::Patterns);
-      if (!whole && !wholePatterns)
+      bool isRows = (dim + 2 == shape.size()) != transposed;
+      bool wholePatterns = part != Part::Whole && isRows && size % patternRows == 0 &&
+                           (offset ? *offset % patternRows == 0 : part == Part::Rows);
+      bool columns = part == Part::KnownRectangle && !isRows && offset;
+      if (!whole && !wholePatterns && !columns)
         return fail(emitCoded(op, HardwareShape)
                         << "the " << role << " of `" << op->getName().stripDialect() << "`, "
                         << describe(memref) << ", is a part of a tile",
-                    rows == Rows::All ? "engines take whole tiles, or whole slots of a ring"
-                                      : "engines take whole rows, in multiples of 8");
+                    part == Part::Whole  ? "engines take whole tiles, or whole slots of a ring"
+                    : part == Part::Rows ? "engines take whole rows, in multiples of 8"
+                                         : "the tensor core takes multiples of 8 rows, and "
+                                           "columns, from constants");
     }
     view = slice.getSource();
   }

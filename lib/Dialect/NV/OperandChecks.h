@@ -28,14 +28,16 @@ llvm::LogicalResult verifySpace(mlir::Operation *op, mlir::Value memref, tile::S
                                 llvm::StringRef role);
 llvm::LogicalResult verifyRank2(mlir::Operation *op, mlir::Value memref, llvm::StringRef role);
 
-/// Which rows of a slot an engine takes.
-enum class Rows { All, Patterns, KnownPatterns };
+/// Which part of a slot an engine takes.
+enum class Part {
+  Whole,
+  Rows,           ///< rows, as long as patterns of the swizzle stay whole, which the user promises
+  KnownRectangle, ///< rows of which that is known, and columns from a constant one on
+};
 
-/// Engines take a tile in the layout of its whole slot. They can leave out rows, as long as
-/// patterns of the swizzle stay whole: of copies that is the user's word, of products it must
-/// be known.
-llvm::LogicalResult verifyWholeSlot(mlir::Operation *op, mlir::Value memref, llvm::StringRef role,
-                                    Rows rows = Rows::All);
+/// Engines take a tile in the layout of its whole slot.
+llvm::LogicalResult verifyPartOfSlot(mlir::Operation *op, mlir::Value memref, llvm::StringRef role,
+                                     Part part = Part::Whole);
 
 /// A constant index of a barrier is less than their number.
 llvm::LogicalResult verifyIndex(mlir::Operation *op, mlir::Value barriers, mlir::Value index);

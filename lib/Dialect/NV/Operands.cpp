@@ -7,6 +7,8 @@
 #include "Dialect/NV/Operands.h"
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace penstock;
@@ -73,6 +75,23 @@ bool nv::isTransposed(Value memref) {
          isTransposed(from->getOperand(0));
 }
 
+std::optional<int64_t> nv::firstColumnOf(Value memref) {
+  int64_t first = 0;
+  for (Value view = memref; Operation *from = view.getDefiningOp(); view = from->getOperand(0)) {
+    auto slice = dyn_cast<memref::SubViewOp>(from);
+    if (!slice && !isa<memref::TransposeOp, memref::CastOp>(from))
+      break;
+    if (!slice)
+      continue;
+    int64_t columns = slice.getSourceType().getRank() - (isTransposed(slice.getSource()) ? 2 : 1);
+    auto offset = getConstantIntValue(slice.getMixedOffsets()[size_t(columns)]);
+    if (!offset)
+      return std::nullopt;
+    first += *offset;
+  }
+  return first;
+}
+
 static Product multiplied(Value a, Value b, Value acc, bool pair, const ScaledTypes *scaled) {
   int64_t blocks = pair ? 2 : 1;
   Product product;
@@ -118,6 +137,7 @@ static Product multiplied(Value a, Value b, Value acc, bool pair, const ScaledTy
     }
     operand->tile = *layout;
     operand->major = transposed != plainIsK ? layout::Major::K : layout::Major::MN;
+    operand->firstColumn = firstColumnOf(value).value_or(0); // verified to be constant
   }
   return product;
 }

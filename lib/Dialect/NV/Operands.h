@@ -30,6 +30,9 @@ inline constexpr int64_t paddedBox = 128;
 /// Returns whether a view is transposed. Two transposes cancel.
 bool isTransposed(mlir::Value memref);
 
+/// Returns the column of its tile at which a view begins; none if it is not a constant.
+std::optional<int64_t> firstColumnOf(mlir::Value memref);
+
 /// Tensor memory has 128 lanes. A tile with more rows lies there in parts, side by side.
 inline constexpr int64_t tensorLanes = 128;
 inline int64_t tensorParts(mlir::MemRefType type) {

@@ -61,7 +61,7 @@ static LogicalResult verifyBox(Operation *op, Value tensor, ValueRange offsets, 
   int64_t boxRank = scales ? 4 : !byTma && tileType.getRank() == 1 ? 1 : 2;
   if (((boxRank == 2 || ofRows) && failed(verifyRank2(op, tile, "tile"))) ||
       (ofRows && failed(verifyRows(op, tile, ofRows))) ||
-      failed(verifyWholeSlot(op, tile, "tile", byTma ? Rows::Patterns : Rows::All)))
+      failed(verifyPartOfSlot(op, tile, "tile", byTma ? Part::Rows : Part::Whole)))
     return failure();
   if (ofRows)
     boxRank = int64_t(ofRows->size()) + 1;

@@ -39,6 +39,21 @@ static LogicalResult verifyLeftOperand(Operation *op, Value a, bool blackwell) {
   return success();
 }
 
+/// Verifies that descriptors can begin where an operand does, within the swizzled spans of its
+/// tile.
+static LogicalResult verifyColumns(Operation *op, Value value, const layout::MatrixOperand &operand,
+                                   layout::MmaType type) {
+  bool byK = operand.major == layout::Major::K;
+  int64_t columns = typeOf(value).getDimSize(isTransposed(value) ? 0 : 1);
+  int64_t unit = byK ? layout::instructionK(type) : operand.tile.chunkCols();
+  if (columns == operand.tile.cols || (operand.firstColumn % unit == 0 && columns % unit == 0))
+    return success();
+  return fail(emitCoded(op, HardwareShape)
+                  << describe(value) << " has " << columns << " columns of its tile, from column "
+                  << operand.firstColumn << " on",
+              "begin at a multiple of " + Twine(unit) + ", and take as many or a multiple");
+}
+
 /// The operands where they can be, shapes that fit, types that are multiplied.
 static LogicalResult verifyProduct(Operation *op, Value a, Value b, Value acc, tile::Space accSpace,
                                    bool blackwell, const ScaledTypes *scales = nullptr) {
@@ -51,7 +66,7 @@ static LogicalResult verifyProduct(Operation *op, Value a, Value b, Value acc, t
     if ((value != a || leftShared) &&
         (failed(verifySpace(op, value, tile::Space::Shared, role)) ||
          failed(verifyRank2(op, value, role)) ||
-         failed(verifyWholeSlot(op, value, role, Rows::KnownPatterns))))
+         failed(verifyPartOfSlot(op, value, role, Part::KnownRectangle))))
       return failure();
   if (failed(verifySpace(op, acc, accSpace, "accumulator")) ||
       failed(verifyRank2(op, acc, "accumulator")))
@@ -88,7 +103,9 @@ static LogicalResult verifyProduct(Operation *op, Value a, Value b, Value acc, t
     return fail(emitCoded(op, HardwareShape)
                 << "the products' length " << product.k << " is not a multiple of the "
                 << layout::instructionK(product.a) << " that one instruction takes");
-  return success();
+  if (leftShared && failed(verifyColumns(op, a, product.aOperand, product.a)))
+    return failure();
+  return verifyColumns(op, b, product.bOperand, product.b);
 }
 
 void TensorAllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
@@ -248,7 +265,7 @@ LogicalResult TensorStoreOp::verify() { return verifyLanes(*this, getTarget(), g
 /// 32 rows of 16 bytes at a time, to all quarters of the lanes.
 static LogicalResult verifyScalesCopy(TensorCopyOp op) {
   if (failed(verifySpace(op, op.getSource(), tile::Space::Shared, "source")) ||
-      failed(verifyWholeSlot(op, op.getSource(), "source")) ||
+      failed(verifyPartOfSlot(op, op.getSource(), "source")) ||
       failed(verifySameTile(op, op.getSource(), op.getTarget())))
     return failure();
   if (!op.getTarget().getDefiningOp<TensorAllocOp>() || isPaired(op))
@@ -264,7 +281,7 @@ LogicalResult TensorCopyOp::verify() {
   if (failed(verifySpace(*this, getSource(), tile::Space::Shared, "source")) ||
       failed(verifySpace(*this, getTarget(), tile::Space::Tensor, "target")) ||
       failed(verifyRank2(*this, getSource(), "source")) ||
-      failed(verifyWholeSlot(*this, getSource(), "source")) ||
+      failed(verifyPartOfSlot(*this, getSource(), "source")) ||
       failed(verifySameTile(*this, getSource(), getTarget())) ||
       failed(verifyCells(*this, getTarget())))
     return failure();

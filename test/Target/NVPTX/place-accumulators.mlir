@@ -60,7 +60,7 @@ func.func @attention(%n: index) attributes {tile.kernel, nv.tile_program, nv.thr
 // CHECK-NOT: nv.tcgen05.alloc
 // CHECK: tile.gemm {{.*}} {nv.engine = #nv.engine<tcgen05.mma>}
 // CHECK: tile.gemm {{.*}} {nv.engine = #nv.engine<tcgen05.mma>}
-// CHECK: tile.gemm {{.*}} {nv.engine = #nv.engine<mma.sync>}
+// CHECK: tile.gemm {{.*}} {nv.engine = #nv.engine<mma.sync>, nv.engine_reason = "tensor memory has 512 columns; this accumulator takes 256, and those before it 512"}
 func.func @columns() attributes {tile.kernel, nv.tile_program, nv.threads = 512 : i64} {
   %A = tile.alloc "A" : memref<128x64xf16, #s>
   %B = tile.alloc "B" : memref<64x256xf16, #s>

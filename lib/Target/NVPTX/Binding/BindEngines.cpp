@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/NV/Operands.h"
+#include "Dialect/Tile/DiagnosticBridge.h"
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Hardware/Architecture.h"
@@ -39,17 +40,39 @@ using sched::Engine;
 
 namespace {
 
-LogicalResult verifySilently(Operation *op) {
-  ScopedDiagnosticHandler silent(op->getContext(), [](mlir::Diagnostic &) { return success(); });
-  return verify(op);
+/// Stores the error of an operation that does not verify in \p reason.
+LogicalResult verifySilently(Operation *op, std::string *reason = nullptr) {
+  std::vector<penstock::Diagnostic> errors;
+  tile::DiagnosticCollector silent(op->getContext(), errors, InternalError);
+  if (succeeded(verify(op)))
+    return success();
+  if (reason && !errors.empty())
+    *reason = errors.front().message;
+  return failure();
 }
 
 /// Returns whether the operation that \p build creates verifies.
-bool isLegal(Operation *at, llvm::function_ref<Operation *(OpBuilder &)> build) {
+bool isLegal(Operation *at, llvm::function_ref<Operation *(OpBuilder &)> build,
+             std::string *reason = nullptr) {
   OpBuilder b(at);
   Operation *op = build(b);
-  bool legal = succeeded(verifySilently(op));
+  bool legal = succeeded(verifySilently(op, reason));
   op->erase();
+  return legal;
+}
+
+/// Returns whether wgmma multiplies a gemm that some tensor core multiplies.
+bool isWgmma(tile::GemmOp gemm, std::string *reason = nullptr) {
+  Operation *more = nullptr;
+  bool legal = isLegal(
+      gemm,
+      [&](OpBuilder &b) -> Operation * {
+        Value yes = arith::ConstantIntOp::create(b, gemm.getLoc(), 1, 1);
+        more = yes.getDefiningOp();
+        return nv::WgmmaOp::create(b, gemm.getLoc(), gemm.getA(), gemm.getB(), gemm.getAcc(), yes);
+      },
+      reason);
+  more->erase();
   return legal;
 }
 
@@ -80,7 +103,10 @@ public:
       nvptx::setEngine(copy, engine);
     }
     for (tile::GemmOp gemm : products) {
-      Engine engine = engineOf(gemm);
+      std::string reason;
+      Engine engine = engineOf(gemm, reason);
+      if (!reason.empty())
+        gemm->setAttr(nv::NVDialect::engineReasonAttr, StringAttr::get(gemm.getContext(), reason));
       if (gemm.isScaled() && engine != Engine::Tcgen05Mma)
         return refuseScales(gemm);
       nvptx::setEngine(gemm, engine);
@@ -161,15 +187,31 @@ private:
     trial.clear();
   }
 
-  Engine engineOf(tile::GemmOp gemm) {
-    if (!nvptx::mmaShapeOf(gemm))
+  /// Sets \p reason if the result is neither wgmma nor tcgen05, and the target has one of them.
+  Engine engineOf(tile::GemmOp gemm, std::string &reason) {
+    bool hopper = architecture.family == hw::Architecture::Family::Hopper;
+    bool multiplied = nvptx::mmaShapeOf(gemm).has_value();
+    if (!hopper && !hasTensorMemory())
+      return multiplied ? Engine::MmaSync : Engine::Threads;
+    if (!multiplied) {
+      reason = whyNoTensorCore(gemm);
       return Engine::Threads;
-    Value acc = gemm.getAcc();
-    if (!acc.getDefiningOp<tile::AllocOp>())
+    }
+    if (!gemm.getAcc().getDefiningOp<tile::AllocOp>()) {
+      reason = "the accumulator is a part of a tile";
       return Engine::MmaSync;
-    if (hasTensorMemory())
-      return fitsTensorMemory(gemm) ? Engine::Tcgen05Mma : Engine::MmaSync;
-    return nvptx::isWgmmaProduct(gemm, architecture) ? Engine::Wgmma : Engine::MmaSync;
+    }
+    if (hopper)
+      return isWgmma(gemm, &reason) ? Engine::Wgmma : Engine::MmaSync;
+    return fitsTensorMemory(gemm, reason) ? Engine::Tcgen05Mma : Engine::MmaSync;
+  }
+
+  std::string whyNoTensorCore(tile::GemmOp gemm) {
+    auto typeOf = [](Value tile) { return cast<MemRefType>(tile.getType()); };
+    if (typeOf(gemm.getA()).getElementType().isF32())
+      return "products of f32 are exact unless `.tf32 = true` allows tf32";
+    return "no tensor core multiplies " + tile::describe(gemm.getA()) + " and " +
+           tile::describe(gemm.getB()) + " into " + tile::describe(gemm.getAcc());
   }
 
   /// Refuses a product with scales that tcgen05 does not take: nothing else does where it exists.
@@ -187,19 +229,25 @@ private:
 
   /// Returns whether tcgen05 executes the MMA, and threads can access its accumulator in tensor
   /// memory.
-  bool fitsTensorMemory(tile::GemmOp gemm) {
+  bool fitsTensorMemory(tile::GemmOp gemm, std::string &reason) {
     Value acc = gemm.getAcc();
     int64_t needed = accumulators.contains(acc) ? 0 : nvptx::takenColumns(acc);
     for (Value scales : {gemm.getScaleA(), gemm.getScaleB()})
       needed += scales ? nvptx::takenColumns(scales) : 0;
-    if (columns + needed > architecture.limits.tensorColumns || !isTensorProduct(gemm))
+    if (!isTensorProduct(gemm, reason))
       return false;
+    if (columns + needed > architecture.limits.tensorColumns) {
+      reason = "tensor memory has " + std::to_string(architecture.limits.tensorColumns) +
+               " columns; this accumulator takes " + std::to_string(needed) +
+               ", and those before it " + std::to_string(columns);
+      return false;
+    }
     columns += needed;
     accumulators.insert(acc);
     return true;
   }
 
-  bool isTensorProduct(tile::GemmOp gemm) {
+  bool isTensorProduct(tile::GemmOp gemm, std::string &reason) {
     auto type = cast<MemRefType>(gemm.getAcc().getType());
     auto tensor = tile::tileType(type.getShape(), type.getElementType(), tile::Space::Tensor);
     auto build = [&](OpBuilder &b) -> Value {
@@ -210,7 +258,7 @@ private:
     };
     if (gemm.isScaled() && !areSharedScales(gemm))
       return false;
-    bool legal = isLegal(gemm, [&](OpBuilder &b) -> Operation * {
+    auto multiply = [&](OpBuilder &b) -> Operation * {
       Value cells = build(b);
       SmallVector<Value, 2> scales;
       for (Value shared : {gemm.getScaleA(), gemm.getScaleB()}) {
@@ -229,13 +277,15 @@ private:
       return nv::TensorMmaOp::create(b, gemm.getLoc(), gemm.getA(), gemm.getB(), cells,
                                      trial.front()->getResult(0), scales[0], scales[1],
                                      IntegerAttr(), gemm.getPackingAAttr(), gemm.getPackingBAttr());
-    });
+    };
+    auto load = [&](OpBuilder &b) -> Operation * {
+      return nv::TensorLoadOp::create(b, gemm.getLoc(), build(b), gemm.getAcc());
+    };
+    bool legal = isLegal(gemm, multiply, &reason);
     for (Operation *op : ArrayRef(trial).drop_front())
-      legal = legal && succeeded(verifySilently(op));
+      legal = legal && succeeded(verifySilently(op, &reason));
     eraseTrial();
-    legal = legal && isLegal(gemm, [&](OpBuilder &b) -> Operation * {
-              return nv::TensorLoadOp::create(b, gemm.getLoc(), build(b), gemm.getAcc());
-            });
+    legal = legal && isLegal(gemm, load, &reason);
     eraseTrial();
     return legal;
   }
@@ -274,14 +324,7 @@ bool nvptx::isWgmmaProduct(tile::GemmOp gemm, const hw::Architecture &architectu
   if (architecture.family != hw::Architecture::Family::Hopper || !mmaShapeOf(gemm) ||
       !gemm.getAcc().getDefiningOp<tile::AllocOp>())
     return false;
-  Operation *more = nullptr;
-  bool legal = isLegal(gemm, [&](OpBuilder &b) -> Operation * {
-    Value yes = arith::ConstantIntOp::create(b, gemm.getLoc(), 1, 1);
-    more = yes.getDefiningOp();
-    return nv::WgmmaOp::create(b, gemm.getLoc(), gemm.getA(), gemm.getB(), gemm.getAcc(), yes);
-  });
-  more->erase();
-  return legal;
+  return isWgmma(gemm);
 }
 
 bool nvptx::isMmaSyncProduct(tile::GemmOp gemm, const hw::Architecture &architecture) {

@@ -59,7 +59,8 @@ static LogicalResult lowerWgmma(LoweringContext &c, nv::WgmmaOp op, const Execut
   // Rows of A move the start of its descriptor by whole groups of rows.
   Value da;
   if (!left) {
-    int64_t groupBytes = layout::operandStepBytes(product.aOperand, perGroup, 0);
+    int64_t groupBytes = layout::operandStepBytes(product.aOperand, perGroup, 0) -
+                         layout::operandStepBytes(product.aOperand, 0, 0);
     Value group = groups > 1 ? c.mul(by.group, descriptorStep(groupBytes)) : Value();
     da = descriptorStart(c, op.getA(), *a, group);
   }
