@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The analysis of benchmarks/peers.d, on small listings written by hand.
+"""Tests the analysis of benchmarks/peers.d on small listings written by hand.
 
     test_analysis.py PEERS
 
@@ -16,7 +16,7 @@ from sass import loops_of, main_loops, natural_loops, read_sass  # noqa: E402
 
 
 def listing(text):
-    """In the form of nvdisasm: labels at the margin, an address before each instruction."""
+    """Formats code as nvdisasm does: labels at the margin, an address before each instruction."""
     lines, address = [], 0
     for line in filter(None, map(str.strip, text.splitlines())):
         if line.endswith(":"):
@@ -32,7 +32,7 @@ def costs(text):
 
 
 def loop(body):
-    """The costs of a loop with this body; the MMA and the branch make it a main loop."""
+    """Returns the costs of a loop with this body. An MMA and a branch make it a main loop."""
     found = costs("""
         MOV R0, RZ
         .L_x_0:
@@ -347,30 +347,19 @@ class Epilogue(unittest.TestCase):
         self.assertEqual((found.epilogue_size, found.epilogue["b"], found.epilogue["f"]), (3, 1, 0))
 
     def test_of_other_warps(self):
-        # Warps with P2 store, in a persistent loop of three instructions.
-        found = costs("""
-            @P2 BRA `(.L_x_2)""" + MMA_LOOP.format(0) + """
-            EXIT
-            .L_x_2:
-            MOV R0, RZ
-            .L_x_3:
-            LDTM.x32 R36, tmem[UR6]
-            UTMASTG.2D [UR4], [UR24]
-            @P1 BRA `(.L_x_3)
-            EXIT""")
-        self.assertEqual(found.epilogue_size, 3)
-
-    def test_of_other_warps_once(self):
-        # The same without a loop: all four of that role.
-        found = costs("""
-            @P2 BRA `(.L_x_2)""" + MMA_LOOP.format(0) + """
-            EXIT
-            .L_x_2:
-            MOV R0, RZ
-            LDTM.x32 R36, tmem[UR6]
-            UTMASTG.2D [UR4], [UR24]
-            EXIT""")
-        self.assertEqual(found.epilogue_size, 4)
+        # Warps with P2 store: four instructions, or three in a persistent loop.
+        for head, back, size in ("", "", 4), (".L_x_3:", "@P1 BRA `(.L_x_3)", 3):
+            found = costs("""
+                @P2 BRA `(.L_x_2)""" + MMA_LOOP.format(0) + """
+                EXIT
+                .L_x_2:
+                MOV R0, RZ
+                %s
+                LDTM.x32 R36, tmem[UR6]
+                UTMASTG.2D [UR4], [UR24]
+                %s
+                EXIT""" % (head, back))
+            self.assertEqual(found.epilogue_size, size)
 
     def test_without_loops(self):
         self.assertEqual(costs("""
