@@ -1,16 +1,16 @@
-"""Tables of docs/results/machine-code.tsv, which benchmarks/peers --output writes."""
+"""Formats docs/results/machine-code.tsv (written by benchmarks/peers --output) as tables."""
 import os
 import re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PATH = os.path.join(ROOT, "docs/results/machine-code.tsv")
-# Of a page's short table: row, and the kernel of ours that is a tile program.
+# Rows of the short table, each with its Penstock tile program.
 SHORT = {"matmul": "Matmul", "attention": "FlashAttention", "attention-d128": "FlashAttention"}
 COLUMNS = ["kernel", "system", "registers", "spilled", "shared", "instructions", "calls", "epilogue", "loops"]
 
 
 def read():
-    """The notes at the head of the file, and its rows by the names of the columns."""
+    """Returns the notes at the head of the file, and its rows as dicts keyed by column name."""
     with open(PATH, encoding="utf-8") as file:
         lines = file.read().splitlines()
     notes = dict(line[2:].split(" ", 1) for line in lines if line.startswith("# "))
@@ -19,20 +19,20 @@ def read():
 
 
 def heading(notes, rows):
-    """One sentence about how the rows were made."""
+    """Returns the sentence that names the date and the versions of the tools."""
     used = sorted({row["ptxas"] for row in rows if not row["ptxas"].startswith("skipped")})
     return (f"`benchmarks/peers`, {notes['date']}: Triton {notes['Triton']}, TileLang {notes['TileLang']}, "
             f"ptxas {' and '.join(used)} for all rows.\n")
 
 
 def work(row):
-    """MMAs and exponentials of an iteration, of all roles together."""
+    """Returns the MMAs and exponentials per iteration, summed over all roles."""
     return {name: sum(map(int, re.findall(rf"\b(\d+){letter}\b", row["loops"])))
             for letter, name in (("m", "MMAs"), ("x", "exponentials"))}
 
 
 def sizes(row, ours=None):
-    """The instructions of each main loop, the largest first; and its work if that of ours differs."""
+    """Returns the sizes of the main loops, largest first, and work that differs from that of `ours`."""
     if row is None:
         return ""
     if "loops" not in row:
@@ -43,7 +43,7 @@ def sizes(row, ours=None):
 
 
 def short_table():
-    """Instructions per iteration, ours beside those of the peers."""
+    """Returns a table of instructions per iteration: Penstock, Triton and TileLang."""
     notes, rows = read()
     text = heading(notes, rows) + """
 | kernel | target | Penstock tile program | Triton | Triton, `warp_specialize` | TileLang |
@@ -63,7 +63,7 @@ def short_table():
 
 
 def all_tables():
-    """All rows, one table for each architecture."""
+    """Returns all rows, in one table per architecture."""
     notes, rows = read()
     text = heading(notes, rows)
     for target in dict.fromkeys(row["architecture"] for row in rows):

@@ -1,27 +1,27 @@
-# What costs time in a loop beside the number of its instructions, and the code of a tile
-# outside of the main loop.
+# Counts the expensive instructions of each main loop and its longest dependence chains, and finds
+# the epilogue: a tile's code outside the main loops.
 import re
 
 from registers import operation_of, results_of, sources_of
 from sass import is_branch_call, main_loops, natural_loops, retries
 
-# Waits until all earlier accesses are visible on the GPU. PTX fences of cluster scope become
-# MEMBAR of GPU scope; an acquire of cluster or GPU scope, and a wait for bulk stores, drop the
-# first-level cache.
+# Waits until all earlier accesses are visible on the GPU. PTX fences at cluster scope become
+# MEMBAR at GPU scope. An acquire at cluster or GPU scope, and a wait for bulk stores, invalidate
+# the L1 cache.
 FENCE = re.compile(r"MEMBAR\.\w+\.(GPU|SYS)\b|CCTL\.IVALL\b")
-# Orders threads before engines (fence.proxy.async).
+# Orders generic accesses before async-proxy accesses (fence.proxy.async).
 PROXY = re.compile(r"FENCE\.VIEW\b")
 BARRIER = re.compile(r"(BAR\.(SYNC|RED|ARV)|UCGABAR_WAIT)\b")
 WAIT = re.compile(r"SYNCS\.PHASECHK\b")
 SPILL = re.compile(r"(STL|LDL)\b")
 CALL = re.compile(r"CALL\b")
-# The assembler adds checks with calls of these to each allocation of tensor memory.
+# ptxas adds checks that call these functions to each tensor memory allocation.
 GUARDRAIL = re.compile(r"guardrail_trap")
-# What puts results into global memory.
+# Stores and reductions to global memory.
 RESULT = re.compile(r"(STG|ST\.E|UTMASTG|UTMAREDG|RED[G.]|ATOMG|UBLKRED|UBLKCP\.G\.S)")
 
-# Chains of dependent arithmetic, one class of instructions at a time. Copies between registers
-# and lanes keep a value in the chain, at no depth of their own.
+# Classes of instructions that form chains of dependent arithmetic. Copies between registers and
+# lanes continue a chain without making it longer.
 CHAINS = {
     "max": re.compile(r"U?FMNMX3?\b|HMNMX2\b"),
     "add": re.compile(r"(U?FADD2?|FHADD)\b|HADD2(?!\.F32)\b|U?FFMA2?\b"),
@@ -34,12 +34,12 @@ COUNTS = (("f", "fences", FENCE), ("p", "proxy fences", PROXY), ("b", "barriers"
 
 
 def is_exempt(text):
-    """Calls that are branches, or that the assembler adds to every kernel with tensor memory."""
+    """Returns whether a call is really a branch, or a check that ptxas adds for tensor memory."""
     return is_branch_call(text) or bool(GUARDRAIL.search(text))
 
 
 def counts_of(texts):
-    """Letter -> how many of these instructions are there."""
+    """Returns the number of instructions for each letter of COUNTS."""
     found = dict.fromkeys((letter for letter, _, _ in COUNTS), 0)
     for text in texts:
         name = operation_of(text)[0]
@@ -49,10 +49,10 @@ def counts_of(texts):
 
 
 def chain_of(blocks, body, kind):
-    """The depth of the longest chain of one class in an iteration of a loop.
+    """Returns the length of the longest chain of one class in a loop iteration.
 
-    An instruction of the class is one deeper than its deepest operand; of a fused multiply-add,
-    only the addend counts, because a sum continues there. Other instructions start anew.
+    An instruction of the class is one deeper than its deepest operand. A fused multiply-add
+    extends only the chain of its addend. Instructions of other classes start new chains.
     """
     pattern, longest = CHAINS[kind], 0
     entering = {}
@@ -82,7 +82,7 @@ def chain_of(blocks, body, kind):
 
 
 class LoopCosts:
-    """Counts and chains of one loop."""
+    """Instruction counts and chain lengths of one loop."""
 
     def __init__(self, loop, code):
         self.loop = loop
@@ -99,7 +99,7 @@ class LoopCosts:
 
 
 def follow(blocks, start, allowed, without):
-    """Blocks that can be reached from `start`, itself included, within `allowed`."""
+    """Returns the blocks reachable from `start` within `allowed`, including `start`."""
     seen = set()
     open_ = [index for index in start if index in allowed]
     while open_:
@@ -112,8 +112,8 @@ def follow(blocks, start, allowed, without):
 
 
 def epilogue_blocks(code, loops, main):
-    """The code of a tile after its main loops: to the end of the kernel, or to the end of an
-    iteration of a persistent loop. If other warps write the results, theirs."""
+    """Returns the blocks after a tile's main loops, up to the end of the kernel or of the persistent
+    loop's iteration. If only other warps store results, returns those warps' blocks."""
     blocks = code.blocks
     every = set(range(len(blocks)))
     inside = set().union(*(loop.whole for loop in main))
@@ -125,13 +125,13 @@ def epilogue_blocks(code, loops, main):
     exits = {other for index in inside for other in blocks[index].successors}
     after = follow(blocks, exits, outside, back)
     if not after & writers and writers & outside:
-        # Warps with another role write the results, maybe in a persistent loop.
+        # Warps with another role store the results, possibly in a persistent loop.
         persistent = [loop for loop in loops if loop.whole & writers and not loop.whole & inside]
         leading = [follow(blocks, [index], every, set()) for index in range(len(blocks))]
         after = set().union(*(loop.whole for loop in persistent)) or \
             {index for index in outside if leading[index] & writers and not leading[index] & inside}
     else:
-        # Of a persistent loop, what follows the loop is not part of a tile.
+        # Code after a persistent loop does not belong to a tile.
         around = [loop for loop in outer if loop.whole & after & writers]
         if around:
             after &= set().union(*(loop.whole for loop in around))

@@ -1,4 +1,4 @@
-# Programs of CUDA that make and read machine code: where they are, and their versions.
+# Locates ptxas and nvdisasm, and runs them.
 import os
 import pathlib
 import re
@@ -10,12 +10,12 @@ CUDA = "/usr/local/cuda/bin"
 
 
 def find(name):
-    """The path of a program, or None."""
+    """Returns the path of a tool, or None."""
     return shutil.which(name, path=os.environ.get("PATH", "") + os.pathsep + CUDA)
 
 
 def installed_nvdisasm(environment):
-    """That of CUDA, or of a virtual environment; None if there is neither."""
+    """Returns the nvdisasm of CUDA or of a virtual environment, or None."""
     packages = pathlib.Path(environment).glob("lib/python*/site-packages/nvidia/**/nvdisasm")
     return find("nvdisasm") or next(map(str, sorted(packages)), None)
 
@@ -30,14 +30,14 @@ def install_nvdisasm(environment):
 
 
 def release(ptxas):
-    """The version of a ptxas, e.g. 13.0.88."""
+    """Returns the version of a ptxas, e.g. 13.0.88."""
     text = subprocess.run([ptxas, "--version"], stdout=subprocess.PIPE, text=True).stdout
     found = re.search(r"\bV(\d+\.\d+\.\d+)", text)
     return found.group(1) if found else "?"
 
 
 def listing_of(ptxas, nvdisasm, arch, source):
-    """The machine code of a PTX file, as text."""
+    """Returns the disassembled machine code of a PTX file."""
     cubin = os.path.splitext(source)[0] + ".cubin"
     subprocess.run([ptxas, "-arch", arch, source, "-o", cubin], check=True)
     return subprocess.run([nvdisasm, "-c", cubin], check=True, stdout=subprocess.PIPE,

@@ -1,11 +1,11 @@
-# Registers that an instruction of SASS writes, and those that its operands name.
+# Registers that a SASS instruction writes and reads.
 #
-# Names are R0, R1, .. and UR0, UR1, ..; RZ and URZ do not count. Widths follow from the
-# mnemonic: nvdisasm prints the first register of a range only.
+# Names are R0, R1, .. and UR0, UR1, ..; RZ and URZ do not count. nvdisasm prints only the first
+# register of a range, so the mnemonic determines the width.
 import re
 
 REGISTER = re.compile(r"\b(U?R)(\d+)\b(\.F32x2|\.64)?")
-# What has no result in a register, or only in predicates.
+# Instructions without a result, or with results in predicates only.
 NO_RESULT = re.compile(
     r"U?(ISETP|FSETP|HSETP2|DSETP|PLOP3|PSETP|VOTE)\b|FCHK|R2P\b|"
     r"ST[GSL]?\b|STAS|STTM|RED[GS]?\b|LDGSTS|LDGDEPBAR|DEPBAR|SYNCS|BAR|B2R|MEMBAR|FENCE|CCTL|"
@@ -20,14 +20,14 @@ WARP_MMA = re.compile(r"[HIQO]MMA\.(?:\S*\.)?\d{4,}\.(\w+)")
 
 
 def operation_of(text):
-    """The mnemonic, its operands, and whether a predicate guards it."""
+    """Returns the mnemonic, its operands, and whether a predicate guards it."""
     guard, _, rest = text.partition(" ") if text.startswith("@") else ("", "", text)
     name, _, operands = rest.strip().partition(" ")
     return name.rstrip(";"), operands, bool(guard)
 
 
 def width_of(name):
-    """Registers that the result of an instruction takes."""
+    """Returns the number of registers of an instruction's result."""
     tensor = TENSOR.match(name)
     if tensor:
         return int(tensor.group(2)) * max(1, int(tensor.group(1) or 32) // 64)
@@ -49,7 +49,7 @@ def width_of(name):
 
 
 def registers_in(operand):
-    """The registers that one operand names; a pair if it is read as one."""
+    """Returns the registers of one operand: two for a register pair."""
     names = []
     for kind, number, pair in REGISTER.findall(operand):
         names.append(kind + number)
@@ -59,7 +59,7 @@ def registers_in(operand):
 
 
 def results_of(text):
-    """The registers that an instruction writes."""
+    """Returns the registers that an instruction writes."""
     name, operands, _ = operation_of(text)
     if NO_RESULT.match(name):
         return []
@@ -76,7 +76,7 @@ def results_of(text):
 
 
 def sources_of(text):
-    """The source operands, each as the registers that it names."""
+    """Returns the registers of each source operand."""
     _, operands, _ = operation_of(text)
     parts = [part.strip() for part in operands.split(",")]
     while parts and re.fullmatch(r"!?U?P(\d|T)", parts[0]):

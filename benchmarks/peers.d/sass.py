@@ -1,14 +1,13 @@
 # Reads the listing of nvdisasm and finds the loops that matter.
 #
-# A loop is a natural one: a branch back to a block that dominates it. Waits retry
-# out of line, after the kernel, and jump back into the loop; a search for
-# backward branches alone would take these for loops.
+# Finds natural loops: a back edge leads to a block that dominates its source. Waits retry out of
+# line, after the kernel, and jump back into the loop, so a backward branch alone is not a loop.
 import re
 
 MULTIPLY = re.compile(r"(HGMMA|IGMMA|QGMMA|HMMA|UTC[A-Z]*MMA)\b")
 COPY = re.compile(r"(UTMALDG|UBLKCP|LDGSTS)\b")
 POWER = re.compile(r"MUFU\.EX2\b")
-# A group of asynchronous products is committed, and all but the latest N are awaited.
+# Commits a group of async MMAs, and waits for all but the latest N groups.
 COMMIT = re.compile(r"HGMMA\b.*\bgsb0\b")
 AWAIT = re.compile(r"WARPGROUP\.DEPBAR\.LE gsb0, 0x([0-9a-f]+)")
 ACCESS = re.compile(r"\b(LDG|STG)\b")
@@ -37,8 +36,8 @@ class Code:
 
 
 class Loop:
-    """A natural loop. `whole` are all of its blocks; `body` those up to its last branch back,
-    without what the assembler moved after it: retries of waits, loops inside."""
+    """A natural loop. `whole` holds all of its blocks. `body` ends at the last back edge, and omits
+    blocks that ptxas placed after it: retries of waits, inner loops."""
 
     def __init__(self, head, whole, last, code):
         self.head, self.whole = head, whole
@@ -54,9 +53,9 @@ class Loop:
 
 
 def powers_under_products(texts):
-    """The powers of two of an iteration that are taken while a warpgroup product runs."""
+    """Counts the exponentials of an iteration that execute while a warpgroup MMA is in flight."""
     pending = 0
-    for _ in range(2):  # the second time as in all later iterations
+    for _ in range(2):  # the second pass is the steady state
         overlapped = 0
         for text in texts:
             awaited = AWAIT.search(text)
@@ -138,7 +137,7 @@ def reachable(blocks, without=None):
 
 
 def natural_loops(code):
-    """All loops, inner and outer ones."""
+    """Returns all loops, inner and outer."""
     blocks = code.blocks
     alive = reachable(blocks)
     predecessors = {index: [] for index in alive}
@@ -168,7 +167,7 @@ def natural_loops(code):
 
 
 def loops_of(code):
-    """The innermost loops that copy, multiply, take powers or access global memory."""
+    """Returns the innermost loops with copies, MMAs, exponentials or global memory accesses."""
     loops = natural_loops(code)
 
     def is_innermost(loop):
@@ -180,9 +179,9 @@ def loops_of(code):
 
 
 def main_loops(code, loops):
-    """Those of natural_loops in which a kernel spends its time: the innermost ones that multiply
-    or take powers, and the innermost ones of load warps. Without any, those that access global
-    memory. Loops of the assembler, which serve one group of lanes after the other, are none."""
+    """Returns the loops in which a kernel spends its time: innermost loops with MMAs or
+    exponentials, and innermost loops of load warps; if there are none, innermost loops that access
+    global memory. Loops in which ptxas serializes groups of lanes do not count."""
     loops = [loop for loop in loops
              if not any("BRA.U.ANY" in text for index in loop.whole
                         for _, text in code.blocks[index].instructions[-1:]
@@ -200,7 +199,7 @@ def main_loops(code, loops):
 
 
 def retries(code):
-    """Blocks that repeat a wait whose first attempt, elsewhere, failed."""
+    """Returns the out-of-line blocks that retry a failed wait."""
     waits = {index for index, block in enumerate(code.blocks)
              if any("SYNCS.PHASECHK" in text for _, text in block.instructions)}
     return {index for index in waits if index in code.blocks[index].successors

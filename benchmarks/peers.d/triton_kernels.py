@@ -1,4 +1,4 @@
-# Writes the PTX that Triton makes of our kernels' counterparts, without a GPU.
+# Compiles Triton counterparts of Penstock's kernels to PTX, without a GPU.
 #
 #   triton_kernels.py DIRECTORY
 #
@@ -26,7 +26,7 @@ def matmul(A, B, C, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, ROL
 @triton.jit
 def matmul_pointers(A, B, C, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
                     MASKED: tl.constexpr):
-    """MASKED: rows outside of A and B are not read. Otherwise they wrap around."""
+    """With MASKED, out-of-bounds rows of A and B are not read; otherwise row indices wrap around."""
     m = tl.program_id(0) * BM + tl.arange(0, BM)
     n = tl.program_id(1) * BN + tl.arange(0, BN)
     k = tl.arange(0, BK)
@@ -207,7 +207,7 @@ def write_row_kernels(directory, arch):
 
 
 def write_tensor_core_kernels(directory, arch, warps, stages, rows, persistent):
-    """For GPUs with TMA. `warps` are those of a matmul, `rows` those of a tile of attention."""
+    """Kernels for GPUs with TMA. `warps`: of a matmul block; `rows`: of an attention tile."""
     arguments = {"A": tile(128, 64), "B": tile(128, 64), "C": tile(128, 128)}
     for roles in (False, True):
         name = "%s." + architecture(arch) + (".triton-roles" if roles else ".triton")
@@ -227,7 +227,7 @@ def write_tensor_core_kernels(directory, arch, warps, stages, rows, persistent):
 
 
 def write_warp_kernels(directory, arch, suffix):
-    """For GPUs with MMAs of warps."""
+    """Kernels for GPUs with warp-level MMAs."""
     f16, size = "*fp16", "i32"
     for masked in (False, True):
         write(directory, "matmul.%s.triton%s%s" % (architecture(arch), suffix, "-masked" * masked),
