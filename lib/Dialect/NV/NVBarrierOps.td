@@ -110,12 +110,13 @@ def NV_ArriveOp : NV_BarrierOp<"mbarrier.arrive", "EachThread", [AttrSizedOperan
   let description = [{
     Every thread of the scope arrives once. With `expect` the phase also waits for that
     number of bytes of copies. With `of` the barrier is in another block of the cluster,
-    at the same offset in shared memory. An arrival releases: earlier accesses are
-    ordered before threads of the block that wait for the phase, with `of` or `cluster`
-    before those of the cluster. With `relaxed` no accesses of threads are ordered; it says that
-    `tcgen05` operations, and with `of` reads by `wgmma`, are over which the thread has awaited:
-    enough to free a slot, and a release of a cluster waits for all earlier writes. With
-    `each_warp` one thread of each warp arrives, for the threads that synchronized with it at an
+    at the same offset in shared memory. An arrival is a release: it
+    orders earlier accesses before threads of the block that wait for the phase, and with `of`
+    or `cluster` before threads of the cluster. A `relaxed` arrival orders no accesses of
+    threads. It only signals that the `tcgen05` operations that the thread has awaited, and with
+    `of` also its awaited `wgmma` reads, have completed. That is enough to free a slot, and
+    cheaper: a release at cluster scope waits for all earlier writes. With `each_warp` one thread
+    of each warp arrives, on behalf of the threads that synchronized with it at an
     `nv.warp.sync`.
 
     ```mlir

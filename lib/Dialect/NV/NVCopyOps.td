@@ -145,7 +145,7 @@ def NV_AsyncCopyOp : NV_EffectOp<"cp_async", "Warps"> {
     and the offset along rows, must be multiples of it. The tile has one or two
     dimensions. Elements outside the tensor read as zero. Completes at
     `nv.cp_async.wait_group` and a synchronization, or with the barrier of
-    `nv.cp_async.arrive`. `dims` and `rows` are those of `nv.tma.load`. With `l1`, and always with
+    `nv.cp_async.arrive`. `dims` and `rows` are as in `nv.tma.load`. With `l1`, and always with
     fewer than 16 bytes, the copy also uses the L1 cache.
 
     ```mlir
