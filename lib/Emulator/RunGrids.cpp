@@ -96,8 +96,8 @@ public:
     return worked;
   }
 
-  /// Makes room for all blocks that may be resident on the GPU at the same time, registers
-  /// aside; returns whether more can start than before.
+  /// Makes room for all blocks that can be resident on the GPU at the same time, ignoring register
+  /// use. Returns whether more clusters can start than before.
   bool addRoom() {
     if (allStarted())
       return false;
@@ -107,9 +107,9 @@ public:
     uint32_t most = std::max(room, device.numSms * std::max(1u, perSm) / grid.ctasPerCluster);
     if (std::exchange(room, most) != most)
       return true;
-    // Blocks of higher numbers may wait for those of lower ones, which GPUs start first. Kernels
-    // rely on it, although CUDA does not promise it: the others start in this order, beside those
-    // that wait.
+    // A block may wait for blocks with lower numbers. Kernels rely on GPUs starting those first,
+    // although CUDA does not guarantee it. So the remaining clusters start in the order of their
+    // numbers, while the waiting ones stay resident.
     std::lock_guard<std::mutex> lock(grid.launchMutex);
     if (grid.startOrder.empty() || inOrder)
       return false;
@@ -124,7 +124,7 @@ public:
       clusters.push_back(each.cluster.get());
   }
 
-  /// Something has happened in another grid: threads that wait are asked again.
+  /// Lets waiting threads test their conditions again after progress in another grid.
   void wake() {
     for (Resident &each : resident)
       ++each.cluster->progress;
@@ -136,8 +136,8 @@ private:
     uint64_t slowness = 1; ///< rounds per turn, on average
   };
 
-  /// Acquire and release order accesses by the order of a run, so that each pair of blocks runs
-  /// in both orders: eager and lazy are mirror images of each other.
+  /// Chooses the order in which clusters start. Acquires and releases synchronize in the order of
+  /// the run, so lazy reverses the order of eager: each pair of blocks then runs in both orders.
   void chooseOrder() {
     Timing timing = grid.options.timing;
     if (timing != Timing::Lazy && timing != Timing::Random)
@@ -171,8 +171,8 @@ private:
       cluster->grid = &grid;
       cluster->start();
       uint64_t slowness = 1;
-      // With even seeds, all have as many turns, so that they overlap. With odd ones, some are
-      // delayed as a whole. A starved warp must be the last one.
+      // Even seeds give all clusters equally many turns, so that they overlap. Odd seeds delay some
+      // clusters as a whole, except in runs with a starved warp, which must run last.
       if (grid.options.timing == Timing::Random && grid.options.seed % 2 &&
           grid.options.starvedWarp < 0)
         slowness = uint64_t(1) << 2 * (random() % 4);
@@ -189,7 +189,7 @@ private:
   }
 
   uint32_t room;
-  bool inOrder = false; ///< the clusters that are left start in the order of their numbers
+  bool inOrder = false; ///< the remaining clusters start in the order of their numbers
   std::mt19937_64 random;
   std::vector<Resident> resident;
 };

@@ -20,7 +20,7 @@ enum Flag : uint8_t {
   Expect = 2,
   Drop = 4,
   NoComplete = 8,
-  OwnBlock = 16, ///< says `.cta`: orders nothing between blocks
+  OwnBlock = 16, ///< scope `.cta`: orders nothing between blocks
   Blocking = 32, ///< try_wait
   Sent = 64      ///< an arrival at any block of the cluster, by an address in `.shared::cluster`
 };
@@ -142,7 +142,7 @@ void arrive(Exec &ex, const DInst &inst) {
             releaseInto(ex, 1u << lane, target);
           else if (!isNarrow)
             releaseFenced(ex.warp.lanes[lane], remote ? Scope::Cluster : Scope::Block, target);
-          // Across blocks, where a release is expensive, it may say no more than that.
+          // Across blocks, where a release is expensive, an arrival may only signal completions.
           if (!releases && inst.flags & Sent)
             target.seen.joinOver(ex.view(lane).seen);
           released |= releases;
@@ -202,7 +202,7 @@ public:
   }
 
 private:
-  /// A wait of the block's own scope observes what arrivals of other blocks say to be over.
+  /// Acquires the completions that remote arrivals signal: all that a wait at block scope observes.
   void acquireOver(const View &remote) {
     View over = ex.cluster.newView();
     over.seen.joinOver(remote.seen);

@@ -42,7 +42,8 @@ bool knowsALane(const Clock &clock, uint32_t gid, uint32_t count) {
   return false;
 }
 
-/// Returns whether others have passed on that \p op is over, with \p readsOnly, its reads.
+/// Returns whether other threads have signaled that \p op, or with \p readsOnly its reads,
+/// completed.
 bool knowsOver(const Clock &clock, const AsyncOp &op, bool readsOnly) {
   auto passed = [&](uint64_t agent, uint32_t count) {
     return agent && clock.agent(agent | Clock::overAgent) >= count;

@@ -53,10 +53,10 @@ struct UnreleasedRead {
 /// Views by scope; null: empty.
 using ScopedViews = std::array<std::unique_ptr<View>, numScopes>;
 
-/// A synchronizing variable. Its value hands over the releases of the write that stored it and, if
-/// that is an atomic, of those that it observed.
+/// A synchronizing variable. Its value carries the releases of the write that stored it and, if
+/// that is an atomic, the releases that the atomic observed.
 struct SyncVariable {
-  /// Releases that include all threads, and acquires of which include all.
+  /// Releases and acquires whose scope includes all threads.
   View device;
   /// Releases of a cluster that include it, for acquires of that cluster; the same for blocks.
   std::map<uint32_t, View> clusters, blocks;
@@ -69,7 +69,8 @@ struct SyncVariable {
   /// The view that the last releasing write published, for later relaxed writes of its thread.
   std::unique_ptr<View> released;
   ReleasePoint releasedBy;
-  /// The last write and, if it is an atomic, those before it: the last few that released nothing.
+  /// The last few writes that released nothing: the last write and, if it is an atomic, the writes
+  /// that it follows.
   std::vector<UnreleasedWrite> unreleased;
 
   void forgetReleases() {

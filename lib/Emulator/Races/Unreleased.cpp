@@ -11,7 +11,7 @@
 namespace penstock::emu {
 namespace {
 
-/// Writes that a variable and reads that a block remembers.
+/// Limits of the recorded writes per variable and reads per block.
 constexpr size_t maxWrites = 4, maxReads = 16;
 
 template <class T> void addLast(std::vector<T> &list, size_t most, T value) {
@@ -24,8 +24,8 @@ bool isBy(const ReleasePoint &point, uint32_t warp, unsigned lane) {
   return point.warp == warp && point.lane == lane;
 }
 
-/// Returns the view that a release by \p lane would publish. Lanes share it until their warp
-/// releases something, so that a loop of relaxed atomics makes one copy.
+/// Returns the view that a release by \p lane would publish. The lanes of a warp share it until the
+/// warp releases something, so that a loop of relaxed atomics copies it once.
 std::shared_ptr<const View> wouldPublish(Exec &ex, unsigned lane) {
   Warp &warp = ex.warp;
   bool own = warp.lanes[lane].view != nullptr;
@@ -49,7 +49,7 @@ bool knowsRecord(const Clock &seen, const AccessRecord &record) {
   return all;
 }
 
-/// Returns whether \p lane of ex's warp is ordered after what a thread did at \p count, or is it.
+/// Returns whether \p lane of ex's warp is that thread, or is ordered after its \p count.
 bool follows(const Exec &ex, unsigned lane, uint32_t warp, unsigned of, uint32_t count) {
   if (warp == ex.warp.gid && of == lane)
     return true;
@@ -61,7 +61,7 @@ bool follows(const Exec &ex, unsigned lane, uint32_t warp, unsigned of, uint32_t
 } // namespace
 
 void noteUnreleasedWrite(Exec &ex, unsigned lane, SyncVariable &variable) {
-  // Fences before it release, if they come after the access.
+  // An earlier fence makes the write a release of the accesses before the fence.
   const ScopedViews &fences = ex.warp.lanes[lane].fences;
   if (std::any_of(fences.begin(), fences.end(), [](const auto &view) { return bool(view); }))
     return;
@@ -74,7 +74,7 @@ void noteUnreleasedWrite(Exec &ex, unsigned lane, SyncVariable &variable) {
 void noteUnreleasedRead(Exec &ex, unsigned lane, const SyncVariable &variable) {
   std::vector<UnreleasedRead> &reads = ex.cta.unreleasedReads;
   for (const UnreleasedWrite &write : variable.unreleased) {
-    // Threads of one warp are in the record of both.
+    // Threads of one warp share access records.
     if (write.point.warp == ex.warp.gid)
       continue;
     bool known = std::any_of(reads.begin(), reads.end(), [&](const UnreleasedRead &read) {

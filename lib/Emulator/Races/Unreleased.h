@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Threads that hand over memory by a lock or a flag whose write is relaxed, or whose read is. Only
-// messages depend on it: they name the operation that has to release or acquire.
+// Finds the relaxed write or read by which threads communicate through a lock or a flag. Only
+// messages use it: they name the operation that must release or acquire.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_EMULATOR_RACES_UNRELEASED_H
@@ -18,20 +18,20 @@
 
 namespace penstock::emu {
 
-/// A strong write of \p variable by \p lane of ex's warp releases nothing.
+/// Records a strong write of \p variable by \p lane of ex's warp that releases nothing.
 void noteUnreleasedWrite(Exec &ex, unsigned lane, SyncVariable &variable);
-/// A strong read by \p lane of ex's warp observes \p variable.
+/// Records that a strong read by \p lane of ex's warp observes \p variable.
 void noteUnreleasedRead(Exec &ex, unsigned lane, const SyncVariable &variable);
 
-/// The operation that would order two accesses if it was not relaxed.
+/// The operation that would order two accesses if it were not relaxed.
 struct RelaxedSide {
   uint32_t warp = 0;
   unsigned lane = 0;
   uint32_t pc = 0;
   bool isRead = false;
 };
-/// Returns the relaxed write after the access \p record, or the relaxed read before that of
-/// \p lane of ex's warp, by which the threads have communicated; none: they have not.
+/// Returns the relaxed write after the access \p record, or the relaxed read before the access of
+/// \p lane of ex's warp, through which the threads communicated. None if they did not.
 std::optional<RelaxedSide> relaxedBetween(const Exec &ex, unsigned lane,
                                           const AccessRecord &record);
 

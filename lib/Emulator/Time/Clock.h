@@ -33,17 +33,17 @@ public:
   uint32_t agent(uint64_t id) const { return find(agentTag | id); }
   /// Marks agents that count tcgen05 operations, for joinTensor.
   static constexpr uint64_t tensorAgent = uint64_t(1) << 61;
-  /// Marks what is known of an agent only from others who know that its operations are over.
+  /// Marks entries that only say that an agent's operations have completed.
   static constexpr uint64_t overAgent = uint64_t(1) << 60;
 
   void setLane(uint32_t warp, unsigned lane, uint32_t count);
   void setWarp(uint32_t warp, uint32_t count);
   void setAgent(uint64_t id, uint32_t count) { raise(agentTag | id, count); }
-  /// The least upper bound.
+  /// Joins \p other: the least upper bound.
   void join(const Clock &other);
-  /// The same for what \p other knows of tcgen05 operations, and nothing else.
+  /// Joins only what \p other knows of tcgen05 operations.
   void joinTensor(const Clock &other);
-  /// Takes over which asynchronous operations \p other knows to be over, marked with overAgent.
+  /// Joins which asynchronous operations \p other knows to be complete, marked with overAgent.
   void joinOver(const Clock &other);
   void clear();
   bool empty() const { return dense.empty() && sparse.empty(); }

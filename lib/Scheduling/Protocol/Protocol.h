@@ -64,11 +64,11 @@ struct ProtocolStep {
   ProtocolQueue queue = ProtocolQueue::Tensor;
   bool parity = false;
   bool relaxed = false; ///< a wait or an arrival that does not order memory
-  /// An arrival at a block of the cluster, by its number. If it is relaxed, it still says which
-  /// asynchronous accesses are over, so that their tiles may be overwritten.
+  /// An arrival at a block of the cluster, by its number. Even if it is relaxed, it signals which
+  /// asynchronous accesses have completed, so that their tiles may be overwritten.
   bool sent = false;
   bool remote = false; ///< an arrival of another block than the barrier's
-  bool narrow = false; ///< a wait that learns from remote arrivals only what is over
+  bool narrow = false; ///< a wait that acquires only completions from remote arrivals
   /// A wait for the phase in which the role itself arrived last, as at named
   /// barriers, whatever its parity.
   bool own = false;

@@ -25,9 +25,9 @@ struct StepRef {
   unsigned role = noStep, index = 0;
 };
 
-/// Something that has happened for those whose clock has reached it.
+/// An event; it has happened before the owner of any clock that has reached it.
 struct Mark {
-  unsigned word = noStep; ///< of a clock; noStep: nobody ever learns of it
+  unsigned word = noStep; ///< of a clock; noStep: never observed
   uint32_t value = 0;
   bool isBit = false;
   bool knownTo(const uint32_t *clock) const {
@@ -44,9 +44,9 @@ public:
   explicit ProtocolNumbers(const Protocol &protocol);
 
   struct StepNumbers {
-    Mark over;    ///< its accesses are over
+    Mark over;    ///< its accesses have completed
     Mark arrived; ///< its arrival has happened
-    Mark ends;    ///< what a wait for groups, or a commit, shows to be over
+    Mark ends;    ///< of a wait for groups or a commit: the operations that it shows complete
   };
 
   const Protocol &protocol;
@@ -58,12 +58,13 @@ public:
   /// `memory` on), accesses to tensor memory (from word `tensor` on) and writes of shared memory
   /// after asynchronous accesses (from word `over` on). Relaxed steps do not order shared memory,
   /// but sent arrivals order such writes. Narrow waits acquire no more than that from remote
-  /// arrivals. The end of a copy orders the memory of its issuer only if the issuer arrives on the
-  /// same barrier; the bytes that a copy brings release nothing. Parts that would be equal are one.
+  /// arrivals. The end of a copy orders its issuer's accesses only if the issuer arrives on the
+  /// same barrier: completion of the copy's bytes is not a release. Equal parts are stored once.
   unsigned clockWords() const { return std::max({memory, tensor, over}) + part; }
   unsigned memory = 0, tensor = 0, over = 0;
   void join(uint32_t *into, const uint32_t *from, const ProtocolStep &by) const;
-  /// What a narrow wait learns from arrivals of other blocks: time, and what is over.
+  /// Joins what a narrow wait acquires from remote arrivals: the order of steps in time, and the
+  /// completion of asynchronous accesses.
   void joinEnds(uint32_t *into, const uint32_t *from, const ProtocolStep &by) const;
   /// Returns the part of a clock that orders an access after one of step \p first.
   const uint32_t *clockFor(StepRef first, const ProtocolAccess &access,
@@ -74,21 +75,21 @@ public:
     bool ends = kind == ProtocolStep::Kind::Start || kind == ProtocolStep::Kind::Copy;
     return clock + (access.write && ends ? over : memory);
   }
-  /// Returns whether the end of a copy says nothing of the steps before it.
+  /// Returns whether the end of a copy does not order the steps before it.
   bool endsAlone(StepRef copy) const;
-  /// Forgets in all parts but that of time.
+  /// Clears all parts except the order of steps in time.
   void forgetMemory(uint32_t *clock) const;
   /// The mark of a role that has taken a step.
   Mark taken(StepRef ref) const { return {ref.role, ref.index + 1, false}; }
 
-  /// Returns whether another role may write the tile at an unknown time: its reads are not reads
-  /// of nothing.
+  /// Returns whether another role may write the tile at an unknown time. Reads of such a tile are
+  /// not reported as uninitialized.
   bool mayBeWritten(unsigned tile, unsigned readingRole) const;
 
-  /// The protocol has waits for the phase of an own arrival.
+  /// Set if a role waits for the phase of its own last arrival.
   bool ownWaits = false;
-  /// A barrier has narrow waits and remote arrivals: barriers record apart what local arrivals
-  /// release.
+  /// Set if a barrier has narrow waits and remote arrivals: then barriers record the releases of
+  /// local arrivals separately.
   bool narrowWaits = false;
 
 private:
