@@ -64,8 +64,7 @@ bool isLeftOperand(tile::AllocOp alloc) {
          });
 }
 
-/// Returns whether threads compute a tile from others that they have in registers, like
-/// probabilities from scores.
+/// Returns whether threads compute a tile from register tiles, e.g. probabilities from scores.
 bool isComputedFromRegisters(tile::AllocOp alloc) {
   return llvm::all_of(alloc->getUsers(), [&](Operation *user) {
     auto map = dyn_cast<tile::MapOp>(user);
@@ -82,10 +81,10 @@ bool isComputedFromRegisters(tile::AllocOp alloc) {
   });
 }
 
-/// Returns whether an instruction takes a left operand from registers. wgmma does with any tile
-/// that threads compute. Warps that execute mma.sync then have whole rows of the product, and each
-/// loads all columns of the right operand: that pays where the other way is through shared memory
-/// and a barrier, and not for one that is computed from shared memory anyway.
+/// Returns whether a matmul reads its left operand from registers. wgmma can read any
+/// register-computed operand. With mma.sync, each warp then has whole rows of the accumulator and
+/// loads all columns of the right operand. That pays off if it avoids a store to shared memory and
+/// a barrier, but not if the operand is computed from shared memory.
 bool takesFromRegisters(tile::GemmOp gemm, tile::AllocOp left,
                         const hw::Architecture &architecture) {
   if (isWgmmaProduct(gemm, architecture))
@@ -94,9 +93,9 @@ bool takesFromRegisters(tile::GemmOp gemm, tile::AllocOp left,
          mmaLeftLayoutOf(gemm, nv::scopeOf(gemm).warps);
 }
 
-/// Returns whether a left operand is multiplied where threads have computed it: what lies in shared
-/// memory must first be stored there, and awaited by all. What is copied from memory is better
-/// copied by an engine, which knows shared memory only.
+/// Returns whether a left operand stays in registers. That avoids a store to shared memory and a
+/// barrier. Operands that are copied from global memory do not stay, because async engines only
+/// write shared memory.
 bool staysInRegisters(tile::AllocOp alloc, const hw::Architecture &architecture) {
   return llvm::all_of(alloc->getUsers(), [&](Operation *user) {
     if (auto copy = dyn_cast<tile::CopyOp>(user))
@@ -107,8 +106,8 @@ bool staysInRegisters(tile::AllocOp alloc, const hw::Architecture &architecture)
   });
 }
 
-/// Makes what is inserted before an operation part of the same statement: the
-/// schedule of a loop has one entry for each statement.
+/// Wraps an operation in a statement, so that operations inserted before it belong to the same
+/// statement: the schedule of a loop has one entry for each statement.
 void makeStatement(Operation *op) {
   if (op->getParentOfType<tile::StatementOp>())
     return;

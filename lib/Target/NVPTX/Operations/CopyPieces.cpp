@@ -16,7 +16,7 @@ bool CopyPieces::isSame(unsigned dim) const {
       llvm::map_range(pieces, [dim](const CopyPiece &piece) { return piece.inTensor[dim]; }));
 }
 
-/// The largest value of a thread's part of a coordinate.
+/// Returns the largest value of a thread's part of a coordinate.
 static int64_t largestOfThread(const layout::Distribution &layout, int64_t dim) {
   int64_t largest = 0;
   for (const layout::Distribution::Digit &digit : layout.threadDigits)
@@ -75,7 +75,7 @@ SmallVector<CopyPieces> nvptx::copyPieces(LoweringContext &c, const layout::Dist
   }
   if (layout.rank() == 1)
     return {all};
-  int64_t oneExtent[] = {0}; // that of rows along one dimension does not matter
+  int64_t oneExtent[] = {0}; // unused if rows are along one dimension
   ArrayRef<int64_t> extents = box.rows.value_or(ArrayRef<int64_t>(oneExtent));
   auto dimOf = [&](size_t i) { return rowDim(rank, box.dims, extents, i); };
   SmallVector<Value> threadParts;
@@ -89,7 +89,7 @@ SmallVector<CopyPieces> nvptx::copyPieces(LoweringContext &c, const layout::Dist
     }
     return {all};
   }
-  // Each piece has coordinates of its own.
+  // Otherwise each piece computes its coordinates.
   SmallVector<CopyPieces> result;
   for (auto [piece, row] : llvm::zip_equal(all.pieces, rows)) {
     CopyPieces &one = result.emplace_back(CopyPieces{all.inTensor, {piece}});

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The coordinates of a piece are a value of the thread plus a constant, in the tile and in the
-// tensor. Pieces that share the value differ by constants, also where rows of the tile are a box
-// with several dimensions of the tensor.
+// The coordinates of a piece, in the tile and in the tensor, are a per-thread value plus a
+// constant. Pieces with the same per-thread value differ by constants, even if the rows of the tile
+// are a box along several dimensions of the tensor.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_TARGET_NVPTX_OPERATIONS_COPYPIECES_H
@@ -23,7 +23,7 @@ struct CopyPiece {
   llvm::SmallVector<int64_t> inTile, inTensor;
 };
 
-/// Pieces whose coordinates share the thread's parts.
+/// Pieces with the same per-thread parts of their coordinates.
 struct CopyPieces {
   llvm::SmallVector<mlir::Value> inTensor; ///< for each dimension; null: 0
   llvm::SmallVector<CopyPiece> pieces;
@@ -32,15 +32,15 @@ struct CopyPieces {
   bool isSame(unsigned dim) const;
 };
 
-/// A box of a tensor of \p rank that is copied to a tile of one or two dimensions. Extents and
-/// dimensions of its rows are those of `nv.tma.load`.
+/// A box of a tensor with \p rank dimensions that is copied to a tile of one or two dimensions.
+/// `dims` and `rows` are attributes of the copy, with the same meaning as in `nv.tma.load`.
 struct CopyBox {
   unsigned rank;
   Extents dims, rows;
 };
 
-/// Returns the pieces, of \p vector elements each, that a thread with coordinates \p base in the
-/// tile copies.
+/// Returns the pieces that a thread copies, of \p vector elements each. \p base: the thread's
+/// coordinates in the tile.
 llvm::SmallVector<CopyPieces> copyPieces(LoweringContext &c, const layout::Distribution &layout,
                                          llvm::ArrayRef<mlir::Value> base, int64_t vector,
                                          const CopyBox &box);

@@ -6,12 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // A thread copies pieces of 16 bytes or fewer (CopyPieces.h). It computes one address in the
-// tensor, from which pieces are multiples of a stride away, and one in shared memory for all
-// pieces that the swizzle moves alike. What a loop around the copy does not change is computed
-// before the loop; one word has a bit for each piece that is outside of the tensor because of it.
+// tensor, from which pieces are multiples of a stride away, and one address in shared memory per
+// group of pieces at constant distances under the swizzle. Loop-invariant parts are computed before
+// the loop around the copy, including one word with a bit per piece: set if the piece is
+// out-of-bounds along a loop-invariant dimension.
 //
-// The instruction reads nothing for pieces outside of the tensor, and writes zeros. So their
-// addresses may be any numbers.
+// For out-of-bounds pieces, the instruction reads nothing and writes zeros, so their addresses may
+// be invalid.
 //
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/Operations/CopyPieces.h"
@@ -34,7 +35,7 @@ using namespace penstock::nvptx;
 
 namespace {
 
-/// Tells that a piece is outside of the tensor: a bit of a word, a condition, or either.
+/// Condition for a piece to be out-of-bounds: a bit of a word, a condition, or either.
 struct Absence {
   Value word, condition;
   uint32_t bit = 0;
@@ -80,10 +81,10 @@ private:
   const layout::SharedTile &tile;
   const unsigned rank;             ///< of the tensor
   const int64_t pieceBytes, bytes; ///< of a piece and an element
-  const bool wholePieces;          ///< a piece is inside of the tensor or outside as a whole
+  const bool wholePieces;          ///< no piece crosses an edge of the tensor
   layout::Distribution layout;
-  SmallVector<Value> base;     ///< the thread's parts of coordinates in the tile
-  SmallVector<bool> invariant; ///< whether the loop leaves an offset as it is
+  SmallVector<Value> base;     ///< the thread's part of the coordinates in the tile
+  SmallVector<bool> invariant; ///< whether each offset is loop-invariant
   SmallVector<Value> first;    ///< coordinates in the tensor, without constants
   std::map<std::vector<int64_t>, Value> steps;
   std::map<int64_t, Value> present;
@@ -92,7 +93,7 @@ private:
 
 } // namespace
 
-/// Moves what computes \p value before a loop, if nothing of the loop is part of it.
+/// Hoists the computation of \p value out of a loop. Returns whether it is loop-invariant.
 static bool hoist(LoopLikeOpInterface loop, Value value) {
   if (loop.isDefinedOutsideOfLoop(value))
     return true;
@@ -142,7 +143,7 @@ AsyncCopy::AsyncCopy(LoweringContext &c, nv::AsyncCopyOp op, const ExecutionScop
   for (Value offset : op.getOffsets())
     invariant.push_back(loop && hoist(loop, offset));
   base = beforeLoop([&] { return baseOf(c, layout, by); });
-  // Tile programs begin copies at multiples of a piece (asyncCopyBytes).
+  // In tile programs, copies start at multiples of the piece size (asyncCopyBytes).
   needRows(c, op.getSource(), unsigned(pieceBytes),
            /*multiple=*/wholePieces ? unsigned(pieceBytes) : 0);
 }
@@ -158,15 +159,15 @@ void AsyncCopy::computeCoordinates(const CopyPieces &pieces) {
   }
 }
 
-/// A coordinate of 64 bits. An extension by zeros makes the multiplication by a stride two
-/// instructions, where a sign takes four.
+/// Returns a first coordinate in 64 bits. Zero-extended, its product with a stride takes two
+/// instructions; sign-extended, four.
 Value AsyncCopy::wide(unsigned dim) {
   if (!c.state<UnsignedOffsets>().of.lookup(op)[dim])
     return c.asI64(first[dim]);
   return arith::ExtUIOp::create(c.builder, c.loc, c.builder.getI64Type(), first[dim]);
 }
 
-/// The address of the element with the first coordinates, in bytes.
+/// Returns the byte address of the element at the `first` coordinates.
 Value AsyncCopy::firstAddress() {
   unsigned argument = cast<BlockArgument>(op.getSource()).getArgNumber() - 1;
   auto addTerms = [&](Value address, bool ofInvariants) {
@@ -187,7 +188,7 @@ Value AsyncCopy::firstAddress() {
   return addTerms(start, /*ofInvariants=*/false);
 }
 
-/// The bytes between elements whose coordinates differ by \p distances.
+/// Returns the bytes between elements whose coordinates differ by \p distances.
 Value AsyncCopy::stepAlong(ArrayRef<int64_t> distances) {
   Value &step = steps[distances.vec()];
   unsigned argument = cast<BlockArgument>(op.getSource()).getArgNumber() - 1;
@@ -224,15 +225,16 @@ Value AsyncCopy::either(Value a, Value b) {
   return arith::OrIOp::create(c.builder, c.loc, a, b);
 }
 
-/// Zero if \p absent holds, which may be null.
+/// Returns \p number, or zero if \p absent holds. \p absent may be null.
 Value AsyncCopy::unless(Value absent, Value number) {
   if (!absent)
     return number;
   return arith::SelectOp::create(c.builder, c.loc, absent, c.i32(0), number);
 }
 
-/// A bit for each piece that is outside along some of these dimensions. Inline PTX, because LLVM
-/// would keep as many registers for what it compares instead.
+/// Returns a word with one bit per piece, set if the piece is out-of-bounds along any of \p dims.
+/// Uses inline PTX, because LLVM would keep the compared values live instead of the word, which
+/// saves no registers.
 Value AsyncCopy::invariantWord(ArrayRef<unsigned> dims, ArrayRef<CopyPiece> pieces) {
   SmallVector<Value> bits;
   std::string text = "{ .reg .b32 bit; mov.b32 $0, 0; ";
@@ -248,20 +250,20 @@ Value AsyncCopy::invariantWord(ArrayRef<unsigned> dims, ArrayRef<CopyPiece> piec
 }
 
 SmallVector<Absence> AsyncCopy::absences(const CopyPieces &group) {
-  // Dimensions along which all pieces are inside or outside together, and others.
+  // `same`: dimensions along which all pieces have the same coordinate; `differ`: all others.
   SmallVector<unsigned> same, sameInLoop, differ, differInLoop;
   for (unsigned dim = 0; dim < (wholePieces ? rank : rank - 1); ++dim) {
     bool variant = loop && !isInvariant(dim);
     if (group.isSame(dim))
       (variant ? sameInLoop : same).push_back(dim);
-    else // without a loop, nothing is gained by a word
+    else // without a loop, a word saves nothing
       (variant || !loop ? differInLoop : differ).push_back(dim);
   }
   ArrayRef<CopyPiece> pieces = group.pieces;
   Value all = isOutside(sameInLoop, pieces.front()), word;
   if (differ.empty()) {
     Value before = beforeLoop([&] { return isOutside(same, pieces.front()); });
-    // One comparison for each piece: nothing is inside of an empty tensor.
+    // One comparison per piece: a size of zero makes every piece out-of-bounds.
     Value size;
     if (!differInLoop.empty())
       size = unless(all, beforeLoop([&] {
@@ -285,7 +287,7 @@ SmallVector<Absence> AsyncCopy::absences(const CopyPieces &group) {
     constexpr size_t bits = 32;
     if (i % bits == 0) {
       word = beforeLoop([&] { return invariantWord(same, pieces.drop_front(i).take_front(bits)); });
-      if (all) // inline, because LLVM would make two tests for each piece of it
+      if (all) // inline PTX, because LLVM would test each piece twice
         word = c.ptxValue(c.builder.getI32Type(), "selp.b32 $0, -1, $1, $2;", {word, all});
     }
     result.push_back({word, isOutside(differInLoop, piece), uint32_t(1) << (i % bits)});
@@ -293,8 +295,8 @@ SmallVector<Absence> AsyncCopy::absences(const CopyPieces &group) {
   return result;
 }
 
-/// The bytes of a piece that are inside of a row. No piece is across its edge at the left, where
-/// pieces begin at multiples of their size.
+/// Returns the number of bytes of a piece that are inside its row. No piece crosses the left edge,
+/// because pieces start at multiples of their size.
 Value AsyncCopy::bytesPresent(int64_t column) {
   Value &known = present[column];
   if (known)
@@ -305,7 +307,7 @@ Value AsyncCopy::bytesPresent(int64_t column) {
   return known = unless(isOutside(rank - 1, column), c.mul(left, bytes));
 }
 
-/// The constant distance in shared memory between two pieces, if there is one.
+/// Returns the constant distance in shared memory between two pieces, if there is one.
 std::optional<int64_t> AsyncCopy::sharedStep(const CopyPiece &from, const CopyPiece &to) {
   int64_t cols = to.inTile.back() - from.inTile.back();
   int64_t rows = layout.rank() == 2 ? to.inTile.front() - from.inTile.front() : 0;
@@ -321,7 +323,7 @@ std::optional<int64_t> AsyncCopy::sharedStep(const CopyPiece &from, const CopyPi
   return rows * span + chunks * tile.chunkBytes();
 }
 
-/// The address of a piece in shared memory: a value that pieces share, and a constant.
+/// Returns the address of a piece in shared memory: a value shared between pieces, and a constant.
 std::pair<Value, int64_t> AsyncCopy::sharedAddressOf(const CopyPiece &piece) {
   for (const auto &[known, address] : sharedBases)
     if (auto step = sharedStep(known, piece))

@@ -47,8 +47,8 @@ static void lowerSync(LoweringContext &c, nv::SyncOp, const ExecutionScope &by) 
 
 static void lowerClusterSync(LoweringContext &c, nv::ClusterSyncOp) { syncCluster(c); }
 
-// Barriers that release and acquire order tcgen05 operations like all others; only
-// relaxed ones need tcgen05.fence beside them.
+// Releases and acquires of barriers also order tcgen05 operations; only relaxed arrivals and waits
+// need a tcgen05.fence.
 
 static void lowerArrive(LoweringContext &c, nv::ArriveOp op) {
   Value barrier = barrierAddress(c, op.getBarriers(), op.getIndex());
@@ -57,8 +57,8 @@ static void lowerArrive(LoweringContext &c, nv::ArriveOp op) {
                          {barrier, c.asI32(op.getCta())});
   if (c.mode.usesTensorMemory && op.getRelaxed())
     c.ptx("tcgen05.fence::before_thread_sync;");
-  // `.relaxed` takes PTX 8.6, which GPUs with tensor memory take anyway. A release of the own block
-  // says no more to another one, and is no slower.
+  // `.relaxed` requires PTX 8.6, which kernels with tensor memory require anyway. A release at
+  // block scope orders no more for another block, and costs no more.
   bool ownRelease = op.getRelaxed() && op.getCta() && !c.mode.usesTensorMemory;
   std::string semantics = op.getRelaxed() && !ownRelease ? ".relaxed" : ".release";
   semantics += !ownRelease && (op.getCluster() || op.getCta()) ? ".cluster" : ".cta";
@@ -66,8 +66,8 @@ static void lowerArrive(LoweringContext &c, nv::ArriveOp op) {
   if (op.getBytes())
     c.ptx("mbarrier.arrive.expect_tx" + semantics + ".b64 _, [$0], $1;",
           {barrier, c.asI32(op.getBytes())});
-  else if (op.getEachWarp()) // by its first lane, which a loop finds once; elect.sync is not
-                             // hoisted
+  else if (op.getEachWarp()) // the first lane: this test is hoisted out of loops, elect.sync
+                             // is not
     c.ptx("@$1 mbarrier.arrive" + semantics + ".b64 _, [$0];",
           {barrier, c.cmp(arith::CmpIPredicate::eq, c.andBits(c.thread, 31), c.i32(0))});
   else

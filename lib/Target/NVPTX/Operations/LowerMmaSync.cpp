@@ -8,7 +8,7 @@
 // mma.sync multiplies 16 x 32 bytes by 32 bytes x 8. Its operands are loaded from
 // shared memory by ldmatrix, eight rows of 16 bytes at a time, where elements that
 // are multiplied with each other lie together or, for 16 bits, across; otherwise
-// element by element (OperandFragments.h). What no instruction multiplies, threads do.
+// element by element (OperandFragments.h). Threads multiply operands that no instruction supports.
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileTypes.h"
@@ -91,7 +91,7 @@ WarpMma::WarpMma(LoweringContext &c, tile::GemmOp op, const MmaShape &shape, Reg
   }
 }
 
-/// Rows or columns of this warp, without the lane's own.
+/// Returns the first row or column of this warp.
 WarpStart WarpMma::startOf(size_t dim) const {
   WarpStart start{c.i32(0), {0}};
   int64_t weight = 1;
@@ -110,8 +110,8 @@ WarpStart WarpMma::startOf(size_t dim) const {
   return start;
 }
 
-/// Blocks of columns by twos, for one ldmatrix.x4. The last one of an odd number is alone, and so
-/// are two of which a warp has the first only: the second lies beyond the tile.
+/// Returns pairs of column blocks, each loaded by one ldmatrix.x4. A block stays single if it is
+/// the last of an odd number, or if some warp has no second block because it lies beyond the tile.
 SmallVector<ColumnBlocks> WarpMma::columnBlocks() const {
   SmallVector<ColumnBlocks> all;
   for (int64_t n = 0; n < colTiles; n += all.back().count) {
@@ -132,7 +132,8 @@ SmallVector<SmallVector<Value>> WarpMma::loadRight(const ColumnBlocks &blocks,
   return fragments;
 }
 
-/// Of a left operand in registers, four words of a thread are what the instruction takes.
+/// Loads the left fragment. An operand in registers already has the instruction's layout: four
+/// words per thread.
 SmallVector<Value> WarpMma::loadLeft(int64_t rowTile, int64_t k) {
   if (left)
     return left->load(left->addressOf(rowTile * 16, k), 2);
@@ -181,7 +182,7 @@ void WarpMma::lower() {
       multiply(step.left, int64_t(n), fragment);
     if (sums.layout.isFull())
       continue;
-    // Warps whose columns lie beyond the tile have nothing to multiply.
+    // Warps whose columns lie beyond the tile issue no MMA.
     for (const ColumnBlocks &blocks : columnBlocks()) {
       OperandFragments::Address address = right.addressOf(blocks.first * 8, k);
       Value inside = c.cmp(arith::CmpIPredicate::ult, c.add(columns.at, blocks.first * 8),
@@ -199,7 +200,7 @@ static void multiplyByThreads(LoweringContext &c, tile::GemmOp op, RegisterTile 
   auto a = cast<MemRefType>(op.getA().getType()), b = cast<MemRefType>(op.getB().getType());
   const Distribution &layout = sums.layout;
   SmallVector<Value> base = baseOf(c, layout, by);
-  // Rows and columns beyond the tile are those of its edge; their sums are dropped.
+  // Rows and columns beyond the tile are clamped to its edge; their accumulators are dropped.
   bool full = layout.isFull();
   auto clamped = [&](Value index, int64_t size) -> Value {
     return full ? index

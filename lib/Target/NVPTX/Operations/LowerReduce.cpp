@@ -8,8 +8,8 @@
 // A reduction along a dimension combines what differs in the digits of that
 // dimension: registers in each thread, lanes by a butterfly of shuffles, warps
 // through shared memory. Every thread along the dimension then holds the result.
-// Registers are combined as a tree: each instruction waits for the one before it
-// in a chain.
+// Registers are combined in a tree, because each instruction of a chain waits for
+// the previous one.
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileTypes.h"
@@ -117,14 +117,14 @@ static Value combine(LoweringContext &c, tile::ReduceKind kind, Value a, Value b
 
 namespace {
 
-/// Sums whose elements are products that they are fused with.
+/// Reductions whose multiplications are fused into the additions.
 struct FusedSums {
   llvm::DenseSet<Operation *> reductions;
 };
 
-/// Returns whether one instruction adds or multiplies two elements, and nothing is lost by that: a
-/// product that is fused with a sum takes no instruction for it, and neither does the conversion of
-/// an f16 that is added.
+/// Returns whether a vector instruction that combines two pairs of elements saves instructions. It
+/// does not if multiplications are fused into the additions, or if f16 is added without a
+/// conversion.
 bool combinesPairs(LoweringContext &c, tile::ReduceOp op, Type source, Type sum) {
   bool isArithmetic =
       op.getKind() == tile::ReduceKind::Sum || op.getKind() == tile::ReduceKind::Prod;
@@ -132,18 +132,18 @@ bool combinesPairs(LoweringContext &c, tile::ReduceOp op, Type source, Type sum)
          !c.state<FusedSums>().reductions.contains(op);
 }
 
-/// Combines values as a tree, each as early as possible, so that few are held at a time. Its leaves
-/// are chains of neighbors: products are fused with sums there, f16 is added without a conversion,
-/// and instructions with three operands combine two at once.
+/// Combines values in a tree, each as early as possible, so that few are live at a time. Its leaves
+/// are chains of adjacent values: a chain can use fused multiply-adds, f16 additions without a
+/// conversion, and three-operand instructions that combine two values.
 class Tree {
 public:
   /// \p count: the number of values that follow.
-  /// \p pairs: combines two at a time, as vectors.
+  /// \p pairs: combine pairs of values with vector instructions.
   Tree(LoweringContext &c, tile::ReduceKind kind, size_t count, bool contract = false,
        bool pairs = false)
       : c(c), kind(kind), contract(contract), pairs(pairs) {
     count = pairs ? count / 2 : count;
-    constexpr size_t longest = 7; // chain of dependent instructions; lanes and old values follow
+    constexpr size_t longest = 7; // dependent instructions; shuffles and the old value extend it
     size_t chains = 1;
     while (2 * chains < count &&
            llvm::divideCeil(count, chains) - 1 + llvm::Log2_64(chains) > longest)

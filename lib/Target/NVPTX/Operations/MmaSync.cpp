@@ -70,19 +70,18 @@ std::optional<layout::Distribution> nvptx::mmaLeftLayoutOf(tile::GemmOp op, int6
 
 namespace {
 
-/// A division of an accumulator among warps, \p rows of them below each other.
+/// A division of an accumulator into a grid of `rows` x `columns` warps.
 struct Division {
   int64_t rows = 1, columns = 1;
 
-  /// Returns the cost of one step of k, its most important term first:
+  /// Returns the cost of one step of k, most important term first:
   /// - warps that share a row, if operations need whole rows: a reduction over several warps
-  ///   passes through shared memory and a barrier, which takes longer than any loads that a
-  ///   squarer division saves;
-  /// - MMAs of the warp that has the most;
-  /// - bytes of the operands that this warp loads, 32 for each of its rows and columns. Warps
-  ///   next to each other load the same rows of A, and warps below each other the same columns
-  ///   of B, so that the sum is least where both numbers are about equal.
-  /// Of equal divisions, that with more warps along rows is better.
+  ///   needs shared memory and a barrier, which cost more than a squarer division saves;
+  /// - MMAs of the warp with the most MMAs;
+  /// - operand bytes that this warp loads, 32 for each of its rows and columns. Warps in a row of
+  ///   the grid load the same rows of A, and warps in a column the same columns of B, so the
+  ///   cost is lowest if a warp has about as many rows as columns;
+  /// - to break ties, more warps along rows.
   std::array<int64_t, 4> cost(MemRefType acc, bool wholeRows) const {
     int64_t ownRows = llvm::divideCeil(acc.getDimSize(0), rows * 16) * 16;
     int64_t ownColumns = llvm::divideCeil(acc.getDimSize(1), columns * 8) * 8;

@@ -24,7 +24,7 @@ struct MmaShape {
   std::string types; ///< of D, A, B and C, as the instruction names them
 };
 
-/// The instruction for a product; none if its type or shape has none, so that
+/// Returns the instruction for a matmul. None if no instruction supports its types or shape; then
 /// threads multiply.
 std::optional<MmaShape> mmaShapeOf(tile::GemmOp op);
 
@@ -33,9 +33,9 @@ std::optional<MmaShape> mmaShapeOf(tile::GemmOp op);
 /// row.
 layout::Distribution mmaLayoutOf(tile::GemmOp op, int64_t warps, bool wholeRows);
 
-/// Returns the distribution of a left operand in registers over \p warps warps: that of an
-/// accumulator, of which each warp has whole rows. None if not all warps have rows, or if the
-/// instruction takes its elements in another order than it leaves sums.
+/// Returns the distribution of a left operand in registers over \p warps warps: the one of an
+/// accumulator with whole rows per warp. None if some warp has no rows, or if the instruction reads
+/// operand elements in a different order than it writes accumulators.
 std::optional<layout::Distribution> mmaLeftLayoutOf(tile::GemmOp op, int64_t warps);
 
 } // namespace penstock::nvptx

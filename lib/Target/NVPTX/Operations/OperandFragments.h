@@ -8,10 +8,10 @@
 // Loads the operands of mma.sync from shared memory, 16 x 32 bytes at a time by one
 // ldmatrix.x4: 16 rows of A, or two neighboring blocks of 8 columns of B.
 //
-// An address is that of the lane in the ring slot, computed once, XORed for each step inside of
-// a swizzle span, plus an immediate: rows that differ by a multiple of 8 have the same swizzle
-// phase, and so have all chunks. The XOR comes after the slot is added, because otherwise a
-// register for each step is live in the whole loop, and is exact because slots are aligned.
+// An address is the lane's address in the ring slot, computed once, XORed with a constant for each
+// step within a swizzle span, plus an immediate: rows that differ by a multiple of 8 have the same
+// swizzle phase, and so have all chunks. The XOR follows the addition of the slot: otherwise one
+// register per step would be live in the whole loop. It is exact, because slots are aligned.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_TARGET_NVPTX_OPERATIONS_OPERANDFRAGMENTS_H
@@ -24,7 +24,7 @@
 
 namespace penstock::nvptx {
 
-/// The first row or column of each warp: as a value, and all values that it has.
+/// The first row or column of a warp: the value at run time, and its values over all warps.
 struct WarpStart {
   mlir::Value at;
   llvm::SmallVector<int64_t> all;
@@ -37,7 +37,7 @@ enum class FragmentLoad : uint8_t {
   Elements ///< element by element
 };
 
-/// An operand of one `tile.gemm`: A, or B whose columns are called rows here.
+/// An operand of one `tile.gemm`: A, or B, whose columns are called rows here.
 class OperandFragments {
 public:
   enum Side : uint8_t { Left, Right };
@@ -53,8 +53,9 @@ public:
   /// Emits the address at the builder's position, which must dominate the load.
   Address addressOf(int64_t row, int64_t k);
 
-  /// Loads 8 (\p blocks 1) or 16 rows and 32 bytes of k. The order of the words is that of
-  /// mma.sync: of A, rows before k; of B, k before rows, so that each 8 columns have two words.
+  /// Loads 8 (\p blocks 1) or 16 rows and 32 bytes of k. Returns the words in the order of
+  /// mma.sync: rows before k for A, k before rows for B, so that each 8 columns have two adjacent
+  /// words.
   llvm::SmallVector<mlir::Value> load(const Address &address, int64_t blocks);
 
 private:

@@ -251,9 +251,9 @@ private:
   llvm::DenseMap<Value, Value> hoistedAs;
 };
 
-/// Counts coordinates of boxes in 32 bits where these hold them: what is far outside of a
-/// tensor must stay outside, and need not be clamped then. Threads compare coordinates without a
-/// sign: up to \p beyond above the largest one, they wrap to negative ones, which are outside.
+/// Computes box coordinates in 32 bits if the values fit: then coordinates far out of bounds stay
+/// out of bounds without clamping. Threads compare coordinates as unsigned numbers: up to \p beyond
+/// above the largest one, they wrap to negative numbers, which are out of bounds.
 void narrowBox(Operation *op, MutableOperandRange offsets, int64_t beyond = 0) {
   OpBuilder b(op);
   for (OpOperand &offset : offsets) {

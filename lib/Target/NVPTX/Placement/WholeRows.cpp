@@ -18,7 +18,7 @@ using Tiles = llvm::SmallSetVector<Value, 8>;
 
 static MemRefType typeOf(Value memref) { return cast<MemRefType>(memref.getType()); }
 
-/// Adds those of \p memrefs that lie in registers.
+/// Adds the register tiles among \p memrefs.
 static void addLocal(Tiles &tiles, ValueRange memrefs) {
   for (Value memref : memrefs)
     if (tile::spaceOf(typeOf(memref)) == tile::Space::Local && typeOf(memref).getRank() > 0)
@@ -50,7 +50,7 @@ static bool writesLeftOperand(Operation *op) {
       .wasInterrupted();
 }
 
-/// Returns whether the left operand of a product is computed from an accumulator.
+/// Returns whether the left operand of a matmul is computed from an accumulator.
 static bool leftIsComputed(tile::GemmOp product) {
   Value left = tile::rootOf(product.getA());
   Tiles sources;

@@ -11,12 +11,12 @@
 
 namespace penstock::nvptx {
 
-/// Returns whether warps should have whole rows of the accumulator of \p product. Some operation
-/// on it, or on register tiles that are used together with it,
-/// - reduces along rows, as softmax does, which then stays inside of a warp;
-/// - computes the left operand of another MMA, of which a warp needs whole rows;
-/// - has the layout of another accumulator, of which only divisions by rows agree;
-/// - takes a slice, whose columns all warps have.
+/// Returns whether warps should have whole rows of the accumulator of \p product. They should if an
+/// operation on it, or on a register tile used together with it,
+/// - reduces along rows, as softmax does: the reduction then needs no other warp;
+/// - computes the left operand of another MMA: a warp needs whole rows of it;
+/// - uses the layout of another accumulator: only divisions by rows agree;
+/// - takes a slice: every warp then has its columns.
 bool needsWholeRows(tile::GemmOp product);
 
 } // namespace penstock::nvptx

@@ -308,8 +308,8 @@ void AccumulatorRing::write(OpBuilder &at, unsigned role, bool before) {
       break;
     }
     case PlanPoint::Arrive: {
-      // One for its warp: loads from tensor memory are those of a whole warp, and so are waits for
-      // them. A pair arrives at its first block, where a fence of tcgen05 orders them.
+      // One arrival per warp, because a whole warp loads from tensor memory and waits for the
+      // loads. CTA pairs arrive at their first block, where tcgen05.fence orders the loads.
       SmallVector<Value> blocks;
       if (isWide(point.barrier))
         blocks.push_back(zero);

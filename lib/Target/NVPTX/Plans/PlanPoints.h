@@ -37,12 +37,13 @@ public:
   /// \p leader: one thread waits, not all. \p cluster: for arrivals of other blocks.
   void wait(mlir::Location loc, mlir::Value barriers, SlotCounters::Position at, bool leader,
             bool cluster = false);
-  /// An arrival of the leader, or of one thread of each warp, that announces \p bytes, if these
-  /// are given; in each of \p blocks of the cluster, if there are any.
-  /// \p relaxed: engines have read what it frees, and that is over; see nv.mbarrier.arrive.
+  /// Adds an arrival of the leader, or of one thread of each warp, at each of \p blocks of the
+  /// cluster or, if there are none, at this block. It expects \p bytes, if given.
+  /// \p relaxed: engines have finished reading the slot that it frees; see nv.mbarrier.arrive.
   void arrive(mlir::Location loc, mlir::Value barriers, mlir::Value slot, mlir::Value bytes,
               bool leader, mlir::ValueRange blocks = {}, bool relaxed = false);
-  /// An arrival when all that \p engine was issued is complete. \p blocks: mask, or null.
+  /// Adds an arrival that follows the completion of all operations issued to \p engine. \p blocks:
+  /// mask, or null.
   void commit(mlir::Location loc, sched::Engine engine, mlir::Value barriers, mlir::Value slot,
               mlir::Value blocks = {});
   mlir::Value asIndex(mlir::Location loc, mlir::Value i32);

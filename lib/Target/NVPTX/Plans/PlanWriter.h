@@ -106,22 +106,23 @@ private:
   bool isWide(const sched::PlanPoint &point) const {
     return shares && shares->isWide(point.barrier);
   }
-  /// Returns whether threads of a role access shared or global memory that those who learn of its
-  /// arrivals on a barrier access, too: arrivals of one thread then follow its warp. Engines await
-  /// all of a warp.
+  /// Returns whether threads of a role access shared or global memory that the observers of its
+  /// arrivals on a barrier access, too. Then the warp synchronizes before its one thread arrives.
+  /// Waits for engine operations cover the whole warp anyway.
   bool publishesByThreads(const sched::PlanRole &role, sched::BarrierId barrier) const;
-  /// Returns whether arrivals on a barrier only say that engines are done with slots: across
-  /// blocks, they need no release, nor waits for them an acquire, which clears the L1 cache.
+  /// Returns whether arrivals on a barrier only signal that engines have completed their accesses
+  /// to slots. Across blocks, such arrivals need no release, and waits for them need no acquire,
+  /// which would invalidate the L1 cache.
   bool isRelaxed(sched::BarrierId barrier) const;
   /// The token that a wait of iteration \p k awaits; goes on where there is one.
   SlotCounters::Position awaited(const sched::PlanPoint &point, mlir::Value k);
   void writeDrain(const sched::PlanPoint &point);
-  /// The number of groups that a wait leaves in flight. \p at is the point's number among those of
-  /// a step, or the number of these.
+  /// Returns the number of groups that a wait leaves in flight. \p at: the index of the point in
+  /// its step, or the number of points of the step.
   int64_t groupsAfter(const sched::PlanPoint &point, size_t at) const;
-  /// A warp waits as one: only then does the assembler compute addresses once for all threads.
+  /// Emits a wait of the whole warp: only then does ptxas compute addresses once for all threads.
   void waitBarrier(const sched::PlanPoint &point, SlotCounters::Position at);
-  /// Bytes of a token: copies under a condition that does not hold bring none.
+  /// Returns the bytes of a token: copies whose condition is false bring none.
   mlir::Value bytesOf(const sched::PlanPoint &expect, mlir::Value k);
   void makeBarriers();
   /// The barrier and the parity of token \p k.

@@ -112,8 +112,8 @@ bool PlanWriter::isRelaxed(sched::BarrierId barrier) const {
   });
 }
 
-/// Returns the other roles that learn of an arrival of \p from on a barrier: those that wait for
-/// it, and those that wait for an arrival of one of them.
+/// Returns the other roles that observe an arrival of \p from on a barrier: the roles that wait for
+/// it, and transitively the roles that wait for an arrival of one of them.
 static llvm::SmallPtrSet<const sched::PlanRole *, 4>
 rolesAfter(const sched::Plan &plan, const sched::PlanRole &from, sched::BarrierId barrier) {
   llvm::SmallPtrSet<const sched::PlanRole *, 4> roles;
@@ -153,7 +153,7 @@ bool PlanWriter::publishesByThreads(const sched::PlanRole &role, sched::BarrierI
       return false;
     return llvm::any_of(after, [&](const sched::PlanRole *other) {
       return anyAccess(*other, [&](const sched::Access &theirs) {
-        // Tensors may overlap, but engines do not copy those that the kernel writes.
+        // Tensors may overlap, but engines do not copy tensors that the kernel writes.
         bool meet = own.buffer == theirs.buffer ||
                     (space == sched::Space::Global && spaceOf(theirs) == space &&
                      theirs.proxy == sched::Proxy::Generic);
