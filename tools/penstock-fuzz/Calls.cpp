@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 #include "Expressions.h"
 #include "HardwareCalls.h"
+#include "InternalErrors.h"
 #include "Modes.h"
 
 #include <cstdio>
@@ -397,9 +398,8 @@ CaseResult callOne(uint64_t seed, Counters &counters) {
   auto compiled = record(9, target);
   (void)to_text(compiled.diagnostics);
   (void)to_json(compiled.diagnostics);
-  for (const Diagnostic &d : compiled.diagnostics)
-    if (d.code == 100)
-      return {true, to_text(compiled.diagnostics).substr(0, 4000)};
+  if (hasInternalError(compiled.diagnostics))
+    return {true, to_text(compiled.diagnostics).substr(0, 4000)};
   ++counters[compiled ? Kernels : Refused];
   static const char *signatures[] = {"A[M,N] -> B[M]",
                                      "A[M,N], B[M]",

@@ -156,9 +156,7 @@ template <class T> CaseResult compare(uint64_t seed, Counters &counters) {
   auto compiled = try_compile(kernel, gpu.emulated(), {.cache = &KernelCache::none()});
   if (!compiled) {
     ++counters[Refused];
-    return {std::ranges::any_of(compiled.diagnostics,
-                                [](const Diagnostic &d) { return d.code == 100; }),
-            to_text(compiled.diagnostics)};
+    return {hasInternalError(compiled.diagnostics), to_text(compiled.diagnostics)};
   }
   ++counters[Built];
   ++counters[Explicit];

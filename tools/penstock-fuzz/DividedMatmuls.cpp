@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Gpus.h"
+#include "InternalErrors.h"
 #include "Modes.h"
 #include "Random.h"
 #include "penstock/cache.h"
@@ -339,10 +340,6 @@ template <class T> std::vector<T> numbers(Random &random, int64_t count) {
   return values;
 }
 
-bool internal(const std::vector<Diagnostic> &diagnostics) {
-  return std::ranges::any_of(diagnostics, [](const Diagnostic &d) { return d.code == 100; });
-}
-
 template <class E, class S, class R> CaseResult divide(uint64_t seed, Counters &counters) {
   Random random(derive(seed, 1));
   bool blackwell = random.chance(50), ofWarps = random.chance(40);
@@ -351,7 +348,7 @@ template <class E, class S, class R> CaseResult divide(uint64_t seed, Counters &
   auto compiled = try_compile(kernel, target.emulated(), {.cache = &KernelCache::none()});
   if (!compiled) {
     ++counters[Refused];
-    return {internal(compiled.diagnostics), to_text(compiled.diagnostics).substr(0, 2000)};
+    return {hasInternalError(compiled.diagnostics), to_text(compiled.diagnostics).substr(0, 2000)};
   }
   ++counters[Divided];
   auto native = try_compile(kernel, Target::native(), {.cache = &KernelCache::none()});

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "HardwareCalls.h"
 #include "Expressions.h"
+#include "InternalErrors.h"
 
 using namespace penstock;
 using namespace penstock::fuzz;
@@ -319,8 +320,7 @@ HardwareResult penstock::fuzz::callHardware(uint64_t seed) {
                               target);
   (void)to_text(compiled.diagnostics);
   (void)to_json(compiled.diagnostics);
-  for (const Diagnostic &d : compiled.diagnostics)
-    if (d.code == 100)
-      return {{true, to_text(compiled.diagnostics).substr(0, 4000)}};
+  if (hasInternalError(compiled.diagnostics))
+    return {{true, to_text(compiled.diagnostics).substr(0, 4000)}};
   return {{}, static_cast<bool>(compiled)};
 }

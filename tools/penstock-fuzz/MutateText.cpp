@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "InternalErrors.h"
 #include "Modes.h"
 #include "RunProgram.h"
 #include "penstock/inspect.h"
@@ -249,9 +250,8 @@ CaseResult textOne(const std::vector<std::string> &corpus, uint64_t seed, Counte
     options.compile.late_completion = seed & 2;
     AnyKernel compiled = compile_text(text, "fuzz.mlir", kernel.name, options, diagnostics);
     counters[KernelsCompiled] += static_cast<bool>(compiled);
-    for (const Diagnostic &d : diagnostics)
-      if (d.code == 100)
-        return {true, to_text(diagnostics).substr(0, 2000) + "\n" + text};
+    if (hasInternalError(diagnostics))
+      return {true, to_text(diagnostics).substr(0, 2000) + "\n" + text};
   }
   (void)to_text(diagnostics);
   (void)to_json(diagnostics);

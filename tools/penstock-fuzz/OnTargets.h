@@ -14,11 +14,10 @@
 
 #include "Batches.h"
 #include "Gpus.h"
+#include "InternalErrors.h"
 #include "Random.h"
 #include "penstock/cache.h"
 #include "penstock/penstock.h"
-
-#include <algorithm>
 
 namespace penstock::fuzz {
 
@@ -84,10 +83,8 @@ CaseResult runOnTargets(const Kernel &kernel, const Target &gpu, bool interprets
     if (!compiled) {
       if (imposed && compileFor(kernel, on.target, nullptr))
         return {true, "only with preferences: " + to_text(compiled.diagnostics)};
-      bool internal = std::ranges::any_of(compiled.diagnostics,
-                                          [](const Diagnostic &d) { return d.code == 100; });
       counters[Refused] += emulated;
-      if (internal || !emulated)
+      if (!emulated || hasInternalError(compiled.diagnostics))
         return {true, to_text(compiled.diagnostics).substr(0, 2000)};
       continue;
     }

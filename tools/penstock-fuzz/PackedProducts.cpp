@@ -12,12 +12,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Gpus.h"
+#include "InternalErrors.h"
 #include "Modes.h"
 #include "Random.h"
 #include "penstock/cache.h"
 #include "penstock/penstock.h"
-
-#include <algorithm>
 
 using namespace penstock;
 using namespace penstock::fuzz;
@@ -142,10 +141,6 @@ template <class T, class U, class S, int Group> struct ScaledProduct {
   }
 };
 
-bool internal(const std::vector<Diagnostic> &diagnostics) {
-  return std::ranges::any_of(diagnostics, [](const Diagnostic &d) { return d.code == 100; });
-}
-
 /// Returns whether the variant for rows that TMA does not copy is too large for the GPU: it is
 /// compiled when it is first launched.
 bool isRefusal(const std::vector<Diagnostic> &found) {
@@ -178,7 +173,7 @@ CaseResult compare(const K &kernel, Target gpu, Random &random, Counters &counte
         try_compile(kernel, target, {.late_completion = late, .cache = &KernelCache::none()});
     if (!compiled && !native) {
       ++counters[Refused];
-      if (internal(compiled.diagnostics))
+      if (hasInternalError(compiled.diagnostics))
         return {true, to_text(compiled.diagnostics).substr(0, 2000)};
       continue;
     }
