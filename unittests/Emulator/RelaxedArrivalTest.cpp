@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A release of scope .cluster waits for all earlier writes of its thread to reach the L2 cache. An
-// arrival that only says that wgmma has read a slot needs none: the reads are over. One that
-// publishes data does.
+// A release at cluster scope waits until all earlier writes of its thread have reached the L2
+// cache. An arrival that only signals completed wgmma reads of a slot needs no release. An arrival
+// that publishes data does.
 //
 //===----------------------------------------------------------------------===//
 #include "TestKernel.h"
@@ -17,13 +17,16 @@ using namespace penstock::emu;
 
 namespace {
 
+constexpr const char *clusterRelease =
+    "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r8];";
+
 /// Block 1 uses its tile and arrives at block 0, whose warp 4 then accesses the tile.
 struct Handover {
-  std::string awaited = "wgmma.wait_group.sync.aligned 0;"; ///< by the threads that multiply
-  std::string used = "";                                    ///< further accesses of these
+  std::string awaited = "wgmma.wait_group.sync.aligned 0;"; ///< in threads that issue wgmma
+  std::string used = "";                                    ///< further accesses by these threads
   std::string arrival = "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%r8];";
   std::string wait = "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p1, [bar], 0;";
-  std::string access = "st.shared::cluster.u32 [%r9], 7;"; ///< of the tile, by block 0
+  std::string access = "st.shared::cluster.u32 [%r9], 7;"; ///< block 0's access to the tile
 };
 
 Report run(const Handover &h) {
@@ -83,9 +86,9 @@ TEST(RelaxedArrival, SaysAsMuchIfArrivalOrWaitHaveTheScopeOfABlock) {
   EXPECT_CLEAN(run({.wait = acquire}));
   EXPECT_CLEAN(run({.arrival = release, .wait = acquire}));
   EXPECT_FINDING(run({.awaited = "", .arrival = release, .wait = acquire}), EmuDataRace);
-  // A wide release does not help those who do not acquire it.
+  // A cluster release does not order a wait that acquires at block scope.
   Handover h;
-  h.arrival = "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r8];";
+  h.arrival = clusterRelease;
   h.wait = acquire;
   EXPECT_CLEAN(run(h));
   h.used = "@%p3 bra READ; ld.shared.u32 %r4, [tile]; READ:";
@@ -96,7 +99,7 @@ TEST(RelaxedArrival, DoesNotOrderReadsOfThreads) {
   Handover h;
   h.used = "@%p3 bra READ; ld.shared.u32 %r4, [tile]; READ:";
   EXPECT_FINDING(run(h), EmuDataRace);
-  h.arrival = "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r8];";
+  h.arrival = clusterRelease;
   EXPECT_CLEAN(run(h));
 }
 
@@ -108,7 +111,7 @@ TEST(RelaxedArrival, LetsCopiedTilesBeOverwrittenAndNotRead) {
   EXPECT_CLEAN(run(h));
   h.access = "ld.shared::cluster.u32 %r4, [%r9+64];";
   EXPECT_FINDING(run(h), EmuDataRace);
-  h.arrival = "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r8];";
+  h.arrival = clusterRelease;
   EXPECT_CLEAN(run(h));
 }
 
@@ -117,7 +120,7 @@ TEST(RelaxedArrival, PublishesNoWrites) {
   h.used = "@%p3 bra WRITTEN; st.shared.u32 [tile+64], 5; WRITTEN:";
   h.access = "ld.shared::cluster.u32 %r4, [%r9+64];";
   EXPECT_FINDING(run(h), EmuDataRace);
-  h.arrival = "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r8];";
+  h.arrival = clusterRelease;
   EXPECT_CLEAN(run(h));
 }
 
