@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Boxes of random tiles, pieces and threads, at offsets inside of the tensor, across its edges,
-// before, beyond and far beyond it. Rows of the tensor may be longer than what is in it, and the
-// rest of them holds numbers that no copy may read. Explicit kernels copy by cp.async; of tile
-// programs, the compiler makes cp.async on GPUs without TMA.
+// Boxes with random tiles, pieces and threads, at offsets inside the tensor, across its edges,
+// before it, beyond it and far beyond it. Rows may be padded; no copy may read the padding.
+// Explicit kernels copy with cp.async; for tile programs, the compiler chooses cp.async on GPUs
+// without TMA.
 //
 //===----------------------------------------------------------------------===//
 #include "Modes.h"
@@ -21,12 +21,12 @@ namespace {
 
 struct Form {
   int64_t rows, cols, threads, bytes, stages;
-  int64_t rowStep, colStep; ///< of an iteration; columns in pieces
+  int64_t rowStep, colStep; ///< per iteration; columns in pieces
   bool apart;               ///< rows are along the first dimension of three
   bool looped, l1;
 };
 
-/// Element of a piece that a box begins with, along columns.
+/// Returns the number of elements in a piece.
 template <class T> int64_t pieceOf(const Form &form) { return form.bytes / int64_t(sizeof(T)); }
 
 template <class T> struct BoxKernel {
@@ -38,7 +38,7 @@ template <class T> struct BoxKernel {
   }
 };
 
-/// Each iteration copies a box, and the tile to Y.
+/// Copies a box to a tile and the tile to Y, in each iteration.
 template <class T> struct ExplicitBoxes : BoxKernel<T> {
   void operator()(Block &b, In<T, 3> X, Out<T, 2> Y, Index row, Index col, Index trips) const {
     const Form &form = this->form;
@@ -75,7 +75,7 @@ template <class T> struct PipelinedBoxes : BoxKernel<T> {
   }
 };
 
-/// One launch against plain loops; what is wrong, or nothing.
+/// Compares one launch with plain loops. Returns the difference, or an empty string.
 template <class T, class Compiled>
 std::string launch(const Form &form, const Compiled &compiled, bool all, uint64_t seed,
                    const LaunchOptions &options) {

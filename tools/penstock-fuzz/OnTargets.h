@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Modes that compare with plain loops differ in their kernels and in what they expect; where
-// a kernel runs, and what may be refused, is the same for all.
+// Modes that compare with plain loops have different kernels and expectations, but share the
+// targets, and the rules for rejected kernels.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_FUZZ_ONTARGETS_H
