@@ -36,9 +36,21 @@ def release(ptxas):
     return found.group(1) if found else "?"
 
 
-def listing_of(ptxas, nvdisasm, arch, source):
-    """Returns the disassembled machine code of a PTX file."""
+def assemble(ptxas, arch, source):
+    """Assembles a PTX file. Returns the path of the cubin and what ptxas reported."""
     cubin = os.path.splitext(source)[0] + ".cubin"
-    subprocess.run([ptxas, "-arch", arch, source, "-o", cubin], check=True)
+    done = subprocess.run([ptxas, "-arch", arch, source, "-o", cubin], stderr=subprocess.PIPE,
+                          text=True)
+    sys.stderr.write(done.stderr)
+    done.check_returncode()
+    return cubin, done.stderr
+
+
+def disassemble(nvdisasm, cubin):
     return subprocess.run([nvdisasm, "-c", cubin], check=True, stdout=subprocess.PIPE,
                           text=True).stdout
+
+
+def listing_of(ptxas, nvdisasm, arch, source):
+    """Returns the disassembled machine code of a PTX file."""
+    return disassemble(nvdisasm, assemble(ptxas, arch, source)[0])

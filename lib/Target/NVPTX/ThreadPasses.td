@@ -340,9 +340,6 @@ def SkipIdentities : KernelPass<"nv-skip-identities", "Placed", "Placed"> {
       and the store of the accumulator. Other warps scale 32 columns of a thread's row at a time, and
       load the next columns meanwhile.
 
-    Kernels with wgmma do not change: at the join of branches, LLVM copies registers, which MMAs in
-    flight may own.
-
     Example (`--nv-narrow-masks --nv-skip-identities --canonicalize`): the mask of a loop.
 
     ```mlir

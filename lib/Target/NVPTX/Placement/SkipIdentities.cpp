@@ -262,10 +262,6 @@ void skipScaling(tile::MapOp map) {
 
 struct SkipIdentities : penstock::impl::SkipIdentitiesBase<SkipIdentities> {
   void runOnKernel() override {
-    // LLVM copies registers at the end of branches, which products by wgmma may own.
-    auto isWgmma = [](nv::WgmmaOp) { return WalkResult::interrupt(); };
-    if (getOperation().walk(isWgmma).wasInterrupted())
-      return;
     SmallVector<tile::MapOp> maps;
     getOperation().walk([&](tile::MapOp map) {
       if (map->getParentOfType<scf::ForOp>())
