@@ -10,6 +10,9 @@
 // CHECK: llvm.mlir.global external @penstock_shared() {addr_space = 3 : i32, alignment = 1024 : i64}
 // CHECK-LABEL: func.func @k(%{{.*}}: !llvm.ptr)
 // One barrier is initialized and tensor memory allocated before anything else.
+// The map of the only copy.
+// CHECK: prefetch.tensormap
+// CHECK-NOT: prefetch.tensormap
 // CHECK: mbarrier.init.shared::cta.b64
 // CHECK: fence.mbarrier_init.release.cluster
 // CHECK: tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32

@@ -186,3 +186,12 @@ Value nvptx::parameter(LoweringContext &c, ParameterField::Kind kind, unsigned i
     loaded = arith::IndexCastOp::create(c.builder, c.loc, c.builder.getIndexType(), loaded);
   return known = loaded;
 }
+
+void nvptx::prefetchTensorMaps(LoweringContext &c) {
+  if (!c.shared.initialization)
+    return;
+  OpBuilder::InsertionGuard guard(c.builder);
+  c.builder.setInsertionPointToStart(c.shared.initialization);
+  for (unsigned i = 0; i < c.result.maps.size(); ++i)
+    c.ptx("prefetch.tensormap [$0];", {parameter(c, ParameterField::Map, i)});
+}

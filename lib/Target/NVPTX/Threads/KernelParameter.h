@@ -31,6 +31,10 @@ void layOutParameter(LoweringContext &c);
 mlir::Value parameter(LoweringContext &c, ParameterField::Kind kind, unsigned index,
                       unsigned dim = 0);
 
+/// Prefetches the tensor maps of the lowered kernel where its barriers are initialized: the first
+/// copy with a map would read it from global memory.
+void prefetchTensorMaps(LoweringContext &c);
+
 } // namespace penstock::nvptx
 
 #endif // PENSTOCK_TARGET_NVPTX_THREADS_KERNELPARAMETER_H

@@ -147,6 +147,7 @@ static LogicalResult lowerKernel(func::FuncOp kernel, func::FuncOp launch,
   startBlock(c);
   if (failed(lowerBlock(c, kernel.getBody().front(), all)))
     return failure();
+  prefetchTensorMaps(c);
   lowerFaults(c);
   eraseDead(c);
   // The time of later passes grows superlinearly with the code.

@@ -117,6 +117,7 @@ void nvptx::initializeBarriers(LoweringContext &c) {
   if (barriers.empty())
     return;
   c.when(c.cmp(arith::CmpIPredicate::eq, c.thread, c.i32(0)), [&] {
+    c.shared.initialization = c.builder.getInsertionBlock();
     for (nv::BarrierAllocOp op : barriers)
       for (auto [i, count] : llvm::enumerate(op.getCounts()))
         c.ptx("mbarrier.init.shared::cta.b64 [$0], $1;",

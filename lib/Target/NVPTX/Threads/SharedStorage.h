@@ -23,8 +23,9 @@ struct SharedStorage {
   llvm::DenseMap<mlir::Value, int64_t> barriers; ///< of nv.mbarrier.alloc
   /// For conversions and reductions, by the first warp of a scope.
   std::map<int64_t, int64_t> scratch;
-  mlir::Value base;   ///< !llvm.ptr<3>
-  mlir::Value base32; ///< the same as engines take it
+  mlir::Value base;                      ///< !llvm.ptr<3>
+  mlir::Value base32;                    ///< the same as engines take it
+  mlir::Block *initialization = nullptr; ///< of barriers, by one thread; null: there are none
 };
 
 /// Assigns offsets, and checks that everything fits.
