@@ -116,6 +116,7 @@ void penstock::buildBlockPipeline(OpPassManager &passes, const hw::Architecture 
   addNested(passes, createWritePlans({options.omittedPoint}));
   endPhase(passes, options, nv::Phase::Pipelined, "nv-write-plans");
   addNested(passes, createExecuteInOrder());
+  addNested(passes, createLoadTiles());
   addNested(passes, createAddTiles());
   addNested(passes, createStageStores());
   addNested(passes, createRequestBlocks());

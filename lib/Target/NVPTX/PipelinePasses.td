@@ -271,6 +271,53 @@ def WritePlans : TileProgramPass<"nv-write-plans", "Bound", "Pipelined"> {
                            "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
 }
 
+def LoadTiles : TileProgramPass<"nv-load-tiles", "Ordered", "Ordered"> {
+  let summary = "Load MMA operands before loops with TMA";
+  let description = [{
+    A copy of a block's first statements that nv-bind-engines assigned to TMA becomes an
+    `nv.tma.load` of one warp. Each role waits for its barrier before it accesses the tile; a role
+    that does not access it, such as the one that loads the tiles of a pipelined loop, does not wait.
+    In CTA pairs, threads copy.
+    Runs after `nv-execute-in-order`.
+
+    Example (`--nv-choose-threads --nv-bind-engines --nv-execute-in-order --nv-load-tiles`):
+
+    ```mlir
+    !T = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<64x64xf16, #tile.space<shared>>
+    !c = memref<64x64xf32, #tile.space<local>>
+    func.func @k(%Q: !T) attributes {tile.kernel, nv.tile_program, nv.aligned_rows, tile.target = "sm_90a"} {
+      %c0 = arith.constant 0 : index
+      %A = tile.alloc "A" : !s
+      %acc = tile.alloc "acc" : !c
+      tile.copy %Q[%c0, %c0] to %A : !T to !s
+      tile.gemm %A, %A into %acc overwrite : !s, !s, !c
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    nv.mbarrier.alloc "A loaded" [1] : !nv.barriers<1>
+    ...
+    nv.warps 0, 1 {
+    ...
+      nv.elect {
+        nv.mbarrier.arrive
+    ...
+      nv.tma.load
+    ...
+    nv.mbarrier.wait
+    tile.gemm
+    ...
+    ```
+
+    Tests: test/Target/NVPTX/load-tiles.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::arith::ArithDialect"];
+}
+
 def AddTiles : TileProgramPass<"nv-add-tiles", "Ordered", "Ordered"> {
   let summary = "Add tiles to tensors with TMA reductions";
   let description = [{

@@ -24,6 +24,7 @@
 #include "Target/NVPTX/Operations/MmaSync.h"
 #include "Target/NVPTX/Passes.h"
 #include "Target/NVPTX/Phases/KernelArchitecture.h"
+#include "Target/NVPTX/Plans/OpenRings.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Verifier.h"
 
@@ -111,6 +112,9 @@ public:
         return refuseScales(gemm);
       nvptx::setEngine(gemm, engine);
     }
+    for (auto copy : kernel.getBody().front().getOps<tile::CopyOp>())
+      if (loadsOperand(copy) && engineOf(copy) == Engine::TmaLoad)
+        nvptx::setEngine(copy, Engine::TmaLoad);
     return success();
   }
 
@@ -169,6 +173,20 @@ private:
         }))
       return Engine::CpAsync;
     return Engine::Threads;
+  }
+
+  /// Returns whether a copy in front of the loops is the first access to an operand of a product.
+  bool loadsOperand(tile::CopyOp copy) {
+    Value tile = copy.getTarget();
+    if (copy.getPadding() || copy.getAsyncAttr() || !tile.getDefiningOp<tile::AllocOp>())
+      return false;
+    SmallVector<Operation *> users;
+    nvptx::usersOf(tile, users);
+    return llvm::any_of(users, [](Operation *user) { return isa<tile::GemmOp>(user); }) &&
+           llvm::all_of(users, [&](Operation *user) {
+             return user == copy ||
+                    copy->isBeforeInBlock(copy->getBlock()->findAncestorOpInBlock(*user));
+           });
   }
 
   /// Refuses a copy that only TMA makes: nv-pad-operands has chosen it for that.

@@ -1,0 +1,112 @@
+//===- LoadTiles.cpp - The pass nv-load-tiles -----------------------------===//
+//
+// Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A tile that is loaded once, before the pipelined loops, needs no ring: one barrier that completes
+// one phase. Each role waits for it before its first access, so the role that loads the tiles of
+// the loop does not wait at all.
+//
+//===----------------------------------------------------------------------===//
+#include "Dialect/NV/NVDialect.h"
+#include "Dialect/Tile/TileAccess.h"
+#include "Dialect/Tile/TileTypes.h"
+#include "Target/NVPTX/Binding/Engines.h"
+#include "Target/NVPTX/Passes.h"
+#include "Target/NVPTX/Plans/OpenRings.h"
+#include "Target/NVPTX/Plans/PlanPoints.h"
+
+namespace penstock {
+#define GEN_PASS_DEF_LOADTILES
+#include "Target/NVPTX/Passes.h.inc"
+} // namespace penstock
+
+using namespace mlir;
+using namespace penstock;
+
+namespace {
+
+class Loader {
+public:
+  Loader(func::FuncOp kernel, tile::CopyOp copy)
+      : kernel(kernel), copy(copy), b(kernel.getContext()), loc(copy.getLoc()) {}
+
+  void run() {
+    b.setInsertionPointToStart(&kernel.getBody().front());
+    std::string label = tile::nameOf(copy.getTarget()) + " loaded";
+    barrier = nv::BarrierAllocOp::create(b, loc, nv::BarriersType::get(b.getContext(), 1),
+                                         b.getStringAttr(label), ArrayRef<int64_t>{1});
+    waitBeforeAccesses();
+    issue();
+    copy.erase();
+  }
+
+private:
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
+
+  /// One thread of those that would copy arrives and loads.
+  void issue() {
+    b.setInsertionPoint(copy);
+    auto type = cast<MemRefType>(copy.getTarget().getType());
+    int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    nvptx::PointWriter(b).arrive(loc, barrier, index(0), index(bytes), /*leader=*/true);
+    nv::TmaLoadOp::create(b, loc, copy.getSource(), copy.getSourceOffsets(), copy.getTarget(),
+                          barrier, index(0), nvptx::boxDims(copy), copy.getRowsAttr());
+  }
+
+  /// Waits in each role that accesses the tile, up to the first access by all threads.
+  void waitBeforeAccesses() {
+    SmallVector<Operation *> users;
+    nvptx::usersOf(tile::rootOf(copy.getTarget()), users);
+    waitAfter(copy, users);
+    if (copy->getParentOp() != kernel)
+      waitAfter(copy->getParentOp(), users);
+  }
+
+  void waitAfter(Operation *op, ArrayRef<Operation *> users) {
+    auto accesses = [&](Operation *user) { return op->isAncestor(user); };
+    while ((op = op->getNextNode())) {
+      if (!llvm::any_of(users, accesses))
+        continue;
+      auto role = dyn_cast<nv::WarpsOp>(op);
+      if (role)
+        b.setInsertionPointToStart(&role.getBody().front());
+      else
+        b.setInsertionPoint(op);
+      Value phase = arith::ConstantIntOp::create(b, loc, 0, 32);
+      nv::WaitOp::create(b, loc, barrier, index(0), phase, /*relaxed=*/false, /*cluster=*/false);
+      if (!role)
+        return;
+    }
+  }
+
+  func::FuncOp kernel;
+  tile::CopyOp copy;
+  Value barrier;
+  OpBuilder b;
+  Location loc;
+};
+
+struct LoadTiles : penstock::impl::LoadTilesBase<LoadTiles> {
+  void runOnKernel() override {
+    // The blocks of a pair count the bytes of loads together.
+    if (nv::isPaired(getOperation()))
+      return;
+    SmallVector<tile::CopyOp> copies;
+    auto find = [&](mlir::Block &block) {
+      for (auto copy : block.getOps<tile::CopyOp>())
+        if (nvptx::engineOf(copy) == sched::Engine::TmaLoad)
+          copies.push_back(copy);
+    };
+    mlir::Block &body = getOperation().getBody().front();
+    find(body);
+    for (auto role : body.getOps<nv::WarpsOp>())
+      find(role.getBody().front());
+    for (tile::CopyOp copy : copies)
+      Loader(getOperation(), copy).run();
+  }
+};
+
+} // namespace
