@@ -394,7 +394,7 @@ struct DivMod {
   Index quotient, remainder;
 };
 /// Quotient and remainder by a launch constant, equal to `/` and `%`. The multiplier that replaces
-/// the division of non-negative numbers below 2^31 is computed once per launch.
+/// the division is computed once per launch.
 inline DivMod fast_divmod(detail::IndexArg a, detail::IndexArg b) {
   detail::Ref result[2];
   detail::divmod(a.ref, b.ref, result, a.at);

@@ -20,8 +20,14 @@ def LowerLaunch : Pass<"tile-lower-launch", "::mlir::ModuleOp"> {
     the grid and all launch constants in an array of i64, and extends the kernel's
     arguments by the block number, that array, the block's scratch memory and a
     handle of the runtime. `tile.grid` becomes arithmetic on the block number;
-    `tile.divmod` becomes a multiplication by a number from the array, with a
-    division if operands are out of its range.
+    `tile.divmod` becomes a quotient and a remainder with the attribute
+    `penstock.reciprocal`: the entry of the array that has the multiplier of the
+    divisor, before its shift and the divisor. `tile-guard-faults` multiplies.
+
+    On GPUs, which call functions to divide 64 bits, this holds for `arith.divsi` and
+    `arith.remsi` by launch constants, too, and what is known to fit is divided in 32
+    bits: block numbers and extents of tensors are below 2^31. A swizzled grid divides
+    by `tile.divmod` there.
 
     With `requirements`, each top-level `tile.assert` whose condition is integer
     arithmetic on the kernel's arguments moves to `@k.launch`, which rejects the
@@ -214,7 +220,8 @@ def GuardFaults : Pass<"tile-guard-faults", "::mlir::ModuleOp"> {
     slice's offset, a divisor or a loop's step is not a constant, a check is inserted
     that reports a fault to the runtime and continues with a default value: an
     out-of-bounds element reads as zero and is not written, a slice is clamped, a
-    division by zero returns zero. `tile.assert` becomes such a check. The module
+    division by zero returns zero. `tile.assert` becomes such a check. Divisions with
+    `penstock.reciprocal` become multiplications, which are right for all integers. The module
     attribute `penstock.faults` lists all checks with code, source location and
     message. Runs on loops over elements, because the bodies of maps may only compute
     values.

@@ -34,3 +34,20 @@ func.func @k(%A: !t, %i: index, %d: i32) attributes {tile.kernel} {
   tile.fill %v, %q : memref<4xi32, strided<[1], offset: ?>, #tile.space<shared>>, i32
   return
 }
+
+// A divisor with a reciprocal: blocks multiply, and the guard selects the result for zero.
+// CHECK-LABEL: func.func @reciprocal(
+// CHECK: %[[ZERO:.*]] = arith.cmpi eq, %[[D:.*]], %c0_i32
+// CHECK: %[[M:.*]] = memref.load %{{.*}}[%c3
+// CHECK: %[[S:.*]] = memref.load %{{.*}}[%c4
+// CHECK: %[[NEXT:.*]] = arith.addi %[[N:.*]], %
+// CHECK: arith.mului_extended %[[NEXT]], %
+// CHECK: %[[Q:.*]] = arith.shrui
+// CHECK: %[[WHOLE:.*]] = arith.muli %[[Q]], %[[D]]
+// CHECK: %[[REST:.*]] = arith.subi %[[N]], %[[WHOLE]]
+// CHECK: arith.select %[[ZERO]], %{{.*}}, %[[REST]]
+// CHECK-NOT: arith.remui
+func.func @reciprocal(%n: i32, %d: i32, %block: index, %launch: memref<?xi64>, %scratch: memref<?xi8>, %runtime: !llvm.ptr) -> i32 attributes {tile.kernel} {
+  %r = arith.remui %n, %d {penstock.reciprocal = 3 : i64} : i32
+  return %r : i32
+}

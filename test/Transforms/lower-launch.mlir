@@ -3,24 +3,23 @@
 
 !t = memref<?x?xf32, strided<[?, 1]>, #tile.space<global>>
 
-// The launch function stores the extents, then multiplier and shift of the
-// division; the kernel gets four more arguments.
+// The launch function stores the extents, then multiplier, shift and divisor of the division; the
+// kernel gets four more arguments.
 // CHECK-LABEL: func.func @k.launch
 // CHECK-SAME: memref<?xi64>, %{{.*}}: !llvm.ptr) attributes {penstock.pack}
 // CHECK: arith.ceildivsi
 // CHECK: memref.store
-// CHECK: arith.divui
+// CHECK: arith.divui {{.*}} {penstock.safe} : i64
 // CHECK-LABEL: func.func @k(
 // CHECK-SAME: [[BLOCK:%[a-z0-9]+]]: index, %{{[a-z0-9]+}}: memref<?xi64>, %{{.*}}: memref<?xi8>, %{{.*}}: !llvm.ptr)
-// CHECK-SAME: penstock.launch_constants = 5
+// CHECK-SAME: penstock.launch_constants = 6
 // CHECK-NOT: tile.grid
 // CHECK-NOT: tile.divmod
 // CHECK: arith.divui [[BLOCK]]
-// CHECK: arith.muli
-// CHECK: arith.shrui
-// CHECK: } else {
-// CHECK: arith.divsi
-// CHECK: arith.remsi
+// CHECK: [[FIVE:%.*]] = arith.constant 5 : index
+// CHECK: [[DIVISOR:%.*]] = memref.load %{{.*}}[[[FIVE]]]
+// CHECK: arith.divsi %{{.*}}, [[DIVISOR]] {penstock.reciprocal = 3 : i64} : i64
+// CHECK: arith.remsi %{{.*}}, [[DIVISOR]] {penstock.reciprocal = 3 : i64} : i64
 func.func @k(%A: !t) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -135,40 +135,4 @@ TYPED_TEST(Atomics, MaxAndMinPassNaNOn) {
       this->check(kind, shared, true);
 }
 
-//===----------------------------------------------------------------------===//
-// fast_divmod
-//===----------------------------------------------------------------------===//
-
-struct Divide {
-  void operator()(Block &b, Index n, Index d, Out<i64, 1> y) const {
-    b.grid(1);
-    auto [quotient, remainder] = fast_divmod(n, d);
-    b.store(y.at(0), cast<i64>(quotient));
-    b.store(y.at(1), cast<i64>(remainder));
-  }
-};
-
-TEST(FastDivmod, DividesAsTheOperators) {
-  constexpr int64_t least = std::numeric_limits<int64_t>::min(), most = ~least;
-  for (const Target &target : everyTarget()) {
-    SCOPED_TRACE(int(target.kind));
-    auto divide = compile(Divide{}, target);
-    for (int64_t n : {int64_t(0), int64_t(7), int64_t(-7), int64_t(1) << 31, (int64_t(1) << 31) - 1,
-                      -(int64_t(1) << 31), least, least + 1, most})
-      for (int64_t d : {int64_t(1), int64_t(3), int64_t(-1), int64_t(-3), int64_t(1) << 31,
-                        (int64_t(1) << 31) - 1, least, most, int64_t(0)}) {
-        std::vector<int64_t> y(2, 99);
-        auto faults = divide.try_launch({}, n, d, view(y, {2}));
-        bool defined = d != 0 && !(n == least && d == -1);
-        EXPECT_EQ(faults.empty(), defined) << n << " / " << d << "\n" << to_text(faults);
-        if (!defined)
-          ASSERT_EQ(faults.size(), 1u) << to_text(faults);
-        if (!defined)
-          EXPECT_EQ(faults[0].code, 1403u);
-        EXPECT_EQ(y[0], defined ? n / d : 0) << n << " / " << d;
-        EXPECT_EQ(y[1], defined ? n % d : 0) << n << " % " << d;
-      }
-  }
-}
-
 } // namespace

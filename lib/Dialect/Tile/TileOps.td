@@ -88,8 +88,8 @@ def Tile_DivModOp : Tile_Op<"divmod", [Pure]> {
     rounded toward zero. A zero divisor and a quotient that does not fit are faults, and
     both results are 0 then. A constant divisor must be positive.
 
-    The multiplier that replaces the division of numbers from 0 to 2^31 - 1 is computed
-    once per launch.
+    The multiplier that replaces the division is computed once per launch. Numbers that
+    are known to be from 0 to 2^31 - 1 are multiplied in 32 bits.
 
     ```mlir
     func.func @k(%n: index) attributes {tile.kernel} {

@@ -27,6 +27,11 @@ Value penstock::safeRemainder(OpBuilder &b, Location loc, Value x, Value y) {
   return safely<arith::RemUIOp>(b, loc, x, y);
 }
 
+bool penstock::isForGpu(func::FuncOp kernel) {
+  const hw::Architecture *target = tile::targetOf(kernel);
+  return target && target->family != hw::Architecture::Family::X86;
+}
+
 namespace {
 
 /// Divides numbers of blocks. A GPU launches fewer than 2^31, and divides 32 bits in a few
@@ -61,6 +66,37 @@ private:
 
 } // namespace
 
+/// The row and column of a block in a swizzled grid on a GPU: both divisors are launch constants,
+/// or compile-time constants, and `tile.divmod` multiplies by their reciprocals.
+static SmallVector<Value> swizzledCoordinates(OpBuilder &b, Location loc, ValueRange extents,
+                                              int64_t swizzle, Value block) {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  };
+  // Blocks that run have positive divisors.
+  auto divide = [&](Value number, Value divisor) {
+    divisor = arith::MaxSIOp::create(b, loc, divisor, constant(1));
+    return tile::DivModOp::create(b, loc, b.getIndexType(), b.getIndexType(), number, divisor);
+  };
+  Value width = constant(swizzle);
+  auto groups = divide(block, arith::MulIOp::create(b, loc, extents[0], width));
+  Value group = groups.getQuotient(), inGroup = groups.getRemainder();
+  if (swizzle == 1)
+    return {inGroup, group};
+  Value firstColumn = arith::MulIOp::create(b, loc, group, width);
+  Value left = arith::SubIOp::create(b, loc, extents[1], firstColumn);
+  // The last group may be narrower.
+  Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, left, width);
+  auto whole = tile::DivModOp::create(b, loc, b.getIndexType(), b.getIndexType(), inGroup, width);
+  auto last = divide(inGroup, arith::RemSIOp::create(b, loc, extents[1], width));
+  auto choose = [&](Value inLast, Value inWhole) -> Value {
+    return arith::SelectOp::create(b, loc, isLast, inLast, inWhole);
+  };
+  Value column = choose(last.getRemainder(), whole.getRemainder());
+  return {choose(last.getQuotient(), whole.getQuotient()),
+          arith::AddIOp::create(b, loc, firstColumn, column)};
+}
+
 /// The same in a grid without clusters.
 static SmallVector<Value> coordinatesOf(OpBuilder &b, Location loc, ValueRange extents,
                                         std::optional<int64_t> swizzle, Value block,
@@ -88,6 +124,22 @@ static SmallVector<Value> coordinatesOf(OpBuilder &b, Location loc, ValueRange e
   return coordinates;
 }
 
+SmallVector<Value> penstock::extentsInClusters(OpBuilder &b, tile::GridOp grid) {
+  Location loc = grid.getLoc();
+  SmallVector<Value> extents;
+  for (auto [dim, extent] : llvm::enumerate(grid.getExtents())) {
+    int64_t along = grid.clusterAlong(unsigned(dim));
+    if (along == 1) {
+      extents.push_back(extent);
+      continue;
+    }
+    Value up = arith::ConstantIndexOp::create(b, loc, along - 1);
+    extents.push_back(safeQuotient(b, loc, arith::AddIOp::create(b, loc, extent, up),
+                                   arith::ConstantIndexOp::create(b, loc, along)));
+  }
+  return extents;
+}
+
 SmallVector<Value> penstock::coordinatesOfBlock(OpBuilder &b, tile::GridOp grid, ValueRange extents,
                                                 Value block) {
   Location loc = grid.getLoc();
@@ -99,8 +151,11 @@ SmallVector<Value> penstock::coordinatesOfBlock(OpBuilder &b, tile::GridOp grid,
     inCluster.push_back(safeRemainder(b, loc, block, along(dim)));
     block = safeQuotient(b, loc, block, along(dim));
   }
+  auto swizzle = grid.getSwizzle();
   SmallVector<Value> coordinates =
-      coordinatesOf(b, loc, extents, grid.getSwizzle(), block, BlockDivision(b, grid));
+      swizzle && isForGpu(grid->getParentOfType<func::FuncOp>())
+          ? swizzledCoordinates(b, loc, extents, int64_t(*swizzle), block)
+          : coordinatesOf(b, loc, extents, swizzle, block, BlockDivision(b, grid));
   for (auto [dim, own] : llvm::enumerate(inCluster)) {
     Value first = arith::MulIOp::create(b, loc, coordinates[dim], along(unsigned(dim)));
     coordinates[dim] = arith::AddIOp::create(b, loc, first, own);

@@ -8,6 +8,7 @@
 #include "Dialect/Tile/TileDialect.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Transforms/Launch/KernelAbi.h"
+#include "Transforms/Launch/Reciprocals.h"
 #include "Transforms/Launch/RuntimeCalls.h"
 #include "Transforms/Passes.h"
 #include "mlir/IR/Matchers.h"
@@ -327,8 +328,10 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
     Value divisor = op->getOperand(1);
     auto constant = getConstantIntValue(divisor);
     bool safe = constant && *constant != 0 && (!isSigned || *constant != -1);
-    if (safe || op->hasAttr(abi::safeAttr))
+    if (safe || op->hasAttr(abi::safeAttr)) {
+      multiply(op);
       return;
+    }
     OpBuilder b(op);
     Location loc = op->getLoc();
     Type type = divisor.getType();
@@ -349,10 +352,32 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
                "the smallest integer is divided by -1; the result does not fit");
       bad = arith::OrIOp::create(b, loc, bad, overflow);
     }
-    op->setOperand(1, arith::SelectOp::create(b, loc, bad, one, divisor));
     b.setInsertionPointAfter(op);
     Value result = arith::SelectOp::create(b, loc, bad, zero, op->getResult(0));
     op->getResult(0).replaceAllUsesExcept(result, result.getDefiningOp());
+    if (multiply(op)) // by a number that a zero divisor has, too
+      return;
+    b.setInsertionPoint(op);
+    op->setOperand(1, arith::SelectOp::create(b, loc, bad, one, divisor));
+  }
+
+  /// Replaces a division whose divisor has a reciprocal among the launch constants.
+  static bool multiply(Operation *op) {
+    auto entry = op->getAttrOfType<IntegerAttr>(abi::reciprocalAttr);
+    if (!entry)
+      return false;
+    auto kernel = op->getParentOfType<func::FuncOp>();
+    Value constants =
+        kernel.getArgument(kernel.getNumArguments() - abi::NumExtra + abi::LaunchConstants);
+    OpBuilder b(op);
+    auto load = [&](int64_t at) -> Value {
+      Value index = arith::ConstantIndexOp::create(b, op->getLoc(), at);
+      return memref::LoadOp::create(b, op->getLoc(), constants, ValueRange{index});
+    };
+    Value multiplier = load(entry.getInt()), shift = load(entry.getInt() + 1);
+    op->getResult(0).replaceAllUsesWith(multiplyInstead(b, op, {multiplier, shift}));
+    op->erase();
+    return true;
   }
 
   /// Shifts by the width or more give what shifting one bit at a time gives.

@@ -32,6 +32,9 @@ constexpr llvm::StringLiteral asyncAttr = "penstock.async";
 constexpr llvm::StringLiteral packAttr = "penstock.pack";
 /// On a division whose divisor cannot be zero in a block that runs.
 constexpr llvm::StringLiteral safeAttr = "penstock.safe";
+/// On a division: the entry of the launch constants that has the multiplier of its divisor; the
+/// next one has the shift (Reciprocals.h).
+constexpr llvm::StringLiteral reciprocalAttr = "penstock.reciprocal";
 
 /// On a function, with the option `report` of tile-lower-gemm: how its products were lowered.
 constexpr llvm::StringLiteral productsAttr = "penstock.products";

@@ -521,7 +521,7 @@ def ceil_div(a: "Operand[Any]", b: "Operand[Any]") -> Index:
 
 def fast_divmod(a: "Operand[Any]", b: "Operand[Any]") -> tuple[Index, Index]:
     """Quotient and remainder by a launch constant, equal to `//` and `%`. The multiplier that
-    replaces the division of non-negative numbers below 2^31 is computed once per launch."""
+    replaces the division is computed once per launch."""
     location = at()
     result = refs([0, 0])
     record.divmod(as_scalar(a, index_t, location), as_scalar(b, index_t, location), result, location)

@@ -17,6 +17,8 @@
 #include "Transforms/Launch/GridCoordinates.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <limits>
+
 namespace penstock {
 #define GEN_PASS_DEF_REQUESTBLOCKS
 #include "Target/NVPTX/Passes.h.inc"
@@ -79,8 +81,10 @@ public:
     Value block = next.getBlock();
     if (rank)
       block = arith::AddIOp::create(b, loc, block, rank);
-    for (auto [coordinate, to] :
-         llvm::zip_equal(coordinatesOfBlock(b, grid, extentsInClusters(), block), coordinates))
+    if (grid.getSwizzle()) // divisions are in 32 bits if numbers of blocks are known to be
+      block = arith::AndIOp::create(b, loc, block, index(std::numeric_limits<int32_t>::max()));
+    for (auto [coordinate, to] : llvm::zip_equal(
+             coordinatesOfBlock(b, grid, extentsInClusters(b, grid), block), coordinates))
       store(asInteger(coordinate), to);
     store(arith::XOrIOp::create(b, loc, now, i32(1)), phase);
     scf::YieldOp::create(b, loc);
@@ -136,19 +140,6 @@ private:
     nv::WarpSyncOp::create(b, loc);
     nv::ArriveOp::create(b, loc, read, index(0), Value(), /*cta=*/index(0), /*relaxed=*/false,
                          /*cluster=*/false, /*eachWarp=*/true);
-  }
-
-  /// Launches round extents up to whole clusters.
-  SmallVector<Value> extentsInClusters() {
-    SmallVector<Value> extents;
-    for (auto [dim, extent] : llvm::enumerate(grid.getExtents())) {
-      int64_t along = grid.clusterAlong(unsigned(dim));
-      extents.push_back(
-          along == 1 ? extent
-                     : safeQuotient(b, loc, arith::AddIOp::create(b, loc, extent, index(along - 1)),
-                                    index(along)));
-    }
-    return extents;
   }
 
   /// Moves what a round does here.
