@@ -212,6 +212,10 @@ def UnrollLoops : Pass<"tile-unroll-loops", "::mlir::func::FuncOp"> {
     not a constant is not unrolled, with a warning (PS1113). The attribute is
     removed. Upstream's utility does the rewriting.
 
+    If a variable, e.g. the slot of a ring, has the same constant before the loop and
+    after every N iterations, it is stored at the beginning of the unrolled body: the
+    variable is a constant in each copy then.
+
     Example (`--tile-unroll-loops --canonicalize`):
 
     ```mlir

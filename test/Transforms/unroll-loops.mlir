@@ -73,3 +73,57 @@ func.func @step(%A: !t, %n: index, %step: index) attributes {tile.kernel} {
   } {tile.unroll = 4 : i64}
   return
 }
+
+// -----
+
+!i = memref<i32, #tile.space<local>>
+
+// The slot of a ring of three is 0 at the beginning of each unrolled iteration; its phase is not.
+// Nothing is known of the variable that another loop wrote, and of the one that begins with 1 and
+// is doubled.
+// CHECK-LABEL: func.func @ring
+// CHECK: %[[SLOT:.*]] = tile.alloc "slot"
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK-NEXT: %[[ZERO:.*]] = arith.constant 0 : i32
+// CHECK-NEXT: tile.store %[[ZERO]], %[[SLOT]][]
+// CHECK-NEXT: tile.load %[[SLOT]][]
+// CHECK: scf.for
+// CHECK-NEXT: tile.load %[[SLOT]][]
+func.func @ring(%n: index) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %three = arith.constant 3 : i32
+  %slot = tile.alloc "slot" : !i
+  %phase = tile.alloc "phase" : !i
+  %other = tile.alloc "other" : !i
+  %powers = tile.alloc "powers" : !i
+  tile.store %zero, %slot[] : i32, !i
+  tile.store %zero, %phase[] : i32, !i
+  tile.store %zero, %other[] : i32, !i
+  tile.store %one, %powers[] : i32, !i
+  scf.for %i = %c0 to %n step %c1 {
+    tile.store %one, %other[] : i32, !i
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %s = tile.load %slot[] : !i -> i32
+    %p = tile.load %phase[] : !i -> i32
+    %o = tile.load %other[] : !i -> i32
+    %power = tile.load %powers[] : !i -> i32
+    tile.print "{} {} {} {}" %s, %p, %o, %power : i32, i32, i32, i32
+    %sum = arith.addi %s, %one : i32
+    %wraps = arith.cmpi sge, %sum, %three : i32
+    %back = arith.subi %sum, %three : i32
+    %next = arith.select %wraps, %back, %sum : i32
+    tile.store %next, %slot[] : i32, !i
+    %flip = arith.extui %wraps : i1 to i32
+    %flipped = arith.xori %p, %flip : i32
+    tile.store %flipped, %phase[] : i32, !i
+    tile.store %o, %other[] : i32, !i
+    %double = arith.addi %power, %power : i32
+    tile.store %double, %powers[] : i32, !i
+  } {tile.unroll = 3 : i64}
+  return
+}

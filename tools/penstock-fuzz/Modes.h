@@ -27,6 +27,7 @@ int runAdded(const BatchOptions &options);
 int runAround(const BatchOptions &options);
 int runAtomics(const BatchOptions &options);
 int runCopied(const BatchOptions &options);
+int runRings(const BatchOptions &options);
 int runPreferred(const BatchOptions &options);
 
 /// Runs one case of a mode; with \p imposed, its kernel has these preferences.

@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
       return self.usageError(
           "expected one of --programs, --device, --mutate, --text, --api, --divided, "
           "--products, --packed, --boxed, --chained, --added, --around, --atomics, "
-          "--copied and --preferred");
+          "--copied, --rings and --preferred");
     options.progress = modes[0];
     return modes[0] == "programs"    ? runPrograms(options)
            : modes[0] == "device"    ? runDevice(options)
@@ -45,6 +45,7 @@ int main(int argc, char **argv) {
            : modes[0] == "around"    ? runAround(options)
            : modes[0] == "atomics"   ? runAtomics(options)
            : modes[0] == "copied"    ? runCopied(options)
+           : modes[0] == "rings"     ? runRings(options)
            : modes[0] == "preferred" ? runPreferred(options)
                                      : runProducts(options);
   });
@@ -76,6 +77,8 @@ int main(int argc, char **argv) {
   mode("copied",
        "compares boxes that threads copy by cp.async, at all edges of tensors, on emulated "
        "GPUs with plain loops");
+  mode("rings", "compares copies through rings in unrolled loops of explicit kernels, on all "
+                "emulated GPUs, with their input");
   mode("preferred", "compares programs with random clusters, pairs and launch control on emulated "
                     "GPUs and natively with plain loops");
   command.text("corpus", "DIR", "with --text: adds the .mlir files below DIR", corpus,

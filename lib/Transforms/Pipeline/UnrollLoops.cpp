@@ -7,6 +7,7 @@
 #include "Dialect/Tile/TileDialect.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Transforms/Passes.h"
+#include "Transforms/Pipeline/PeriodicVariables.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
 
 namespace penstock {
@@ -70,7 +71,18 @@ struct UnrollLoops : penstock::impl::UnrollLoopsBase<UnrollLoops> {
       loop.setUpperBound(
           arith::MaxSIOp::create(b, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound()));
     }
-    return loopUnrollByFactor(loop, static_cast<uint64_t>(factor));
+    SmallVector<PeriodicVariable> periodic = periodicVariables(loop, uint64_t(factor));
+    auto unrolled = loopUnrollByFactor(loop, uint64_t(factor));
+    if (failed(unrolled))
+      return failure();
+    // Slots of rings are constants in each copy then.
+    if (unrolled->mainLoopOp)
+      for (auto [variable, value] : periodic) {
+        OpBuilder b = OpBuilder::atBlockBegin(unrolled->mainLoopOp->getBody());
+        Value constant = arith::ConstantOp::create(b, variable.getLoc(), value);
+        tile::StoreOp::create(b, variable.getLoc(), constant, variable, ValueRange());
+      }
+    return success();
   }
 };
 
