@@ -385,7 +385,9 @@ def StageStores : TileProgramPass<"nv-stage-stores", "Ordered", "Ordered"> {
     A copy of an MMA accumulator to a tensor becomes a copy to a shared tile and a TMA store, if
     launches guarantee 16-byte-aligned rows and the shared tile fits beside the live ones. An
     accumulator in tensor memory that is only stored is read and stored by columns, to limit register
-    use. Consecutive stores share a wait.
+    use: through two shared tiles in turn, if both fit, so that TMA reads one while threads write the
+    other. An arrival that frees the accumulator moves behind its last load. Consecutive stores share
+    a wait.
     Runs after `nv-execute-in-order`.
 
     Example (`--nv-stage-stores`):

@@ -78,12 +78,19 @@ func.func @both(%C: !T, %D: !T) attributes {tile.kernel, nv.tile_program, nv.ali
 // CHECK:   memref.subview {{.*}}[0, 0] [128, 32]
 // CHECK:   nv.tcgen05.load
 // CHECK:   nv.tcgen05.wait_load
-// CHECK: nv.tma.store {{.*}}[%c0, %c0]
-// CHECK: nv.tma.wait_group
+// CHECK: tile.copy %{{.*}} to %[[FIRST:.*]] :
 // CHECK: nv.sync
+// CHECK: nv.tma.store %[[FIRST]] to {{.*}}[%c0, %c0]
+// CHECK-NEXT: nv.tma.commit_group
 // CHECK: scf.if %[[SOME]]
 // CHECK:   memref.subview {{.*}}[0, 32] [128, 32]
-// CHECK: nv.tma.store
+// Threads write the second tile while the first one is read.
+// CHECK: tile.copy %{{.*}} to %[[SECOND:.*]] :
+// CHECK-NEXT: nv.fence.proxy_async
+// CHECK-NEXT: nv.tma.wait_group 0 read
+// CHECK-NEXT: nv.sync
+// CHECK: nv.tma.store %[[SECOND]] to
+// CHECK-NOT: nv.sync
 // CHECK-NOT: memref<128x64xf32, #tile.space<local>>
 // CHECK: return
 func.func @columns(%C: !T, %some: i1) attributes {tile.kernel, nv.tile_program, nv.aligned_rows, tile.target = "sm_100a", nv.threads = 128 : i64} {
@@ -97,6 +104,47 @@ func.func @columns(%C: !T, %some: i1) attributes {tile.kernel, nv.tile_program, 
     nv.tcgen05.wait_load
   }
   tile.copy %acc to %C[%c0, %c0] : memref<128x64xf32, #l> to !T
+  return
+}
+
+// -----
+
+// The accumulator is free once its last columns are in registers, not when they have been stored.
+// Of three pieces, the last one is where the next tile begins.
+
+#g = #tile.space<global>
+#t = #tile.space<tensor>
+#l = #tile.space<local>
+!T = memref<?x?xf16, strided<[?, 1]>, #g>
+
+// CHECK-LABEL: func.func @again
+// CHECK: scf.for
+// CHECK-COUNT-3: nv.tcgen05.load
+// CHECK-NEXT: nv.tcgen05.wait_load
+// CHECK-NEXT: nv.tcgen05.fence
+// CHECK-NEXT: nv.mbarrier.arrive
+// CHECK-NEXT: tile.copy
+// CHECK-NEXT: nv.fence.proxy_async
+// CHECK-NEXT: nv.tma.wait_group 0 read
+// CHECK-NEXT: nv.sync
+// CHECK: nv.tma.store
+// CHECK-NEXT: nv.tma.commit_group
+// CHECK-NEXT: nv.tma.wait_group 0 read
+// CHECK-NEXT: nv.sync
+// CHECK-NOT: nv.mbarrier.arrive
+func.func @again(%C: !T, %n: index) attributes {tile.kernel, nv.tile_program, nv.aligned_rows, tile.target = "sm_100a", nv.threads = 128 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %free = nv.mbarrier.alloc "free" [4] : !nv.barriers<1>
+  %cells = nv.tcgen05.alloc "acc" : memref<128x96xf32, #t>
+  %acc = tile.alloc "acc" : memref<128x96xf32, #l>
+  scf.for %i = %c0 to %n step %c1 {
+    nv.tcgen05.load %cells to %acc : memref<128x96xf32, #t>, memref<128x96xf32, #l>
+    nv.tcgen05.wait_load
+    tile.copy %acc to %C[%i, %c0] : memref<128x96xf32, #l> to !T
+    nv.tcgen05.fence
+    nv.mbarrier.arrive %free[%c0] each_warp : !nv.barriers<1>
+  }
   return
 }
 

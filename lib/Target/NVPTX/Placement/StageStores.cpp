@@ -159,11 +159,20 @@ private:
     } else {
       auto part =
           tile::tileType({type.getDimSize(0), columns}, type.getElementType(), tile::Space::Local);
-      for (int64_t n = 0; n < type.getDimSize(1); n += columns) {
+      int64_t count = type.getDimSize(1) / columns;
+      SmallVector<Value> slabs = {slab};
+      if (count > 1 && usedBytes(copy) + bytes <= limit) // with the first one
+        slabs.push_back(allocate(slabType, tile::nameOf(copy.getSource()) + " staged"));
+      for (int64_t i = 0; i < count; ++i) {
         Value registers = allocate(part, "");
-        loadColumns(load, registers, n, columns);
-        moveTile(registers, slab);
-        store(copy, slab, n, /*stagedAgain=*/repeated || n + columns < type.getDimSize(1));
+        loadColumns(load, registers, i * columns, columns);
+        if (i + 1 == count)
+          releaseAccumulator(copy);
+        moveTile(registers, slabs[size_t(i) % slabs.size()]);
+        if (slabs.size() > 1)
+          storeInTurn(copy, slabs[size_t(i) % 2], i * columns, i, count, repeated);
+        else
+          store(copy, slab, i * columns, /*stagedAgain=*/repeated || i + 1 < count);
       }
       eraseLoad(load);
       for (Operation *user : llvm::make_early_inc_range(copy.getSource().getUsers()))
@@ -239,6 +248,47 @@ private:
       // While this tile is stored, others are staged elsewhere.
       ended[copy->getBlock()] = last;
     }
+  }
+
+  /// Stores one of two slabs in turn. While it is read, threads write the other one, so all of them
+  /// meet once for each slab: when one is written and the other has been read.
+  void storeInTurn(tile::CopyOp copy, Value slab, int64_t n, int64_t i, int64_t count,
+                   bool repeated) {
+    nv::ProxyFenceOp::create(b, loc);
+    if (i)
+      nv::TmaWaitOp::create(b, loc, 0, /*read=*/true);
+    nv::SyncOp::create(b, loc);
+    nv::TmaStoreOp last = storeOp(copy, slab, n);
+    if (i + 1 < count) {
+      nv::TmaCommitOp::create(b, loc);
+      return;
+    }
+    if (!repeated) {
+      ended[copy->getBlock()] = last;
+      return;
+    }
+    endStores();
+    if (count % 2) // the next tile begins with the slab that was stored last
+      nv::SyncOp::create(b, loc);
+  }
+
+  /// Lets the next products have the accumulator as soon as its last columns are in registers:
+  /// moves the arrival behind the copy that says so.
+  void releaseAccumulator(tile::CopyOp copy) {
+    SmallVector<Operation *> ops;
+    for (Operation *op = copy->getNextNode(); op; op = op->getNextNode()) {
+      bool arrives = isa<nv::ArriveOp>(op);
+      if (!arrives && !isPure(op) &&
+          !isa<nv::TensorWaitLoadOp, nv::TensorFenceOp, nv::WarpSyncOp>(op))
+        return;
+      ops.push_back(op);
+      if (arrives)
+        break;
+    }
+    if (ops.empty() || !isa<nv::ArriveOp>(ops.back()))
+      return;
+    for (Operation *op : ops)
+      op->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
   }
 
   /// Waits until all tiles that were to be stored have been read.
