@@ -72,8 +72,8 @@ private:
     else if (auto async = dyn_cast<nv::AsyncCopyOp>(op))
       copy(op, "cp.async", async.getSource(), async.getTarget());
     else if (auto plain = dyn_cast<tile::CopyOp>(op); plain && plain.readsTensor())
-      copy(op, nvptx::engineOf(op) == sched::Engine::TmaLoad ? "tma.load" : "threads",
-           plain.getSource(), plain.getTarget());
+      copy(op, nvptx::isLoadBeforeLoops(op) ? "tma.load" : "threads", plain.getSource(),
+           plain.getTarget());
   }
 
   void product(Operation *op, const char *engine, Value a, Value b, Value acc) {

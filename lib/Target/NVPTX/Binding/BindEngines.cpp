@@ -355,6 +355,11 @@ Engine nvptx::engineOf(Operation *op) {
   return engine ? engine.getValue() : Engine::Threads;
 }
 
+bool nvptx::isLoadBeforeLoops(Operation *op) {
+  return isa<tile::CopyOp>(op) && engineOf(op) == Engine::TmaLoad && !isPipelinedStatement(op) &&
+         !nv::isPaired(op);
+}
+
 bool nvptx::multipliesByTcgen05(Operation *op) {
   return isa<tile::GemmOp>(op) && engineOf(op) == Engine::Tcgen05Mma;
 }

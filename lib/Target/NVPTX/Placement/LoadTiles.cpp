@@ -91,13 +91,10 @@ private:
 
 struct LoadTiles : penstock::impl::LoadTilesBase<LoadTiles> {
   void runOnKernel() override {
-    // The blocks of a pair count the bytes of loads together.
-    if (nv::isPaired(getOperation()))
-      return;
     SmallVector<tile::CopyOp> copies;
     auto find = [&](mlir::Block &block) {
       for (auto copy : block.getOps<tile::CopyOp>())
-        if (nvptx::engineOf(copy) == sched::Engine::TmaLoad)
+        if (nvptx::isLoadBeforeLoops(copy))
           copies.push_back(copy);
     };
     mlir::Block &body = getOperation().getBody().front();

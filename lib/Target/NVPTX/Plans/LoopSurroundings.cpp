@@ -8,6 +8,7 @@
 #include "Dialect/NV/NVDialect.h"
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Target/NVPTX/Binding/Engines.h"
 #include "Target/NVPTX/Plans/OpenRings.h"
 
 #include <set>
@@ -88,7 +89,7 @@ bool LoopSurroundings::mayUseSharedBefore() const {
     auto fill = dyn_cast<tile::FillOp>(op);
     bool inRegisters =
         fill && tile::spaceOf(cast<MemRefType>(fill.getTarget().getType())) != tile::Space::Shared;
-    if (!inRegisters && !isMemoryEffectFree(&op) &&
+    if (!inRegisters && !isMemoryEffectFree(&op) && !nvptx::isLoadBeforeLoops(&op) &&
         !isa<tile::AllocOp, tile::GridOp, nv::BarrierAllocOp, nv::TensorAllocOp>(op))
       return true;
   }
@@ -108,7 +109,8 @@ bool LoopSurroundings::isAccessed(Value memref, Where where) const {
   nvptx::usersOf(memref, users);
   return llvm::any_of(users, [&](Operation *user) {
     Operation *at = loop->getBlock()->findAncestorOpInBlock(*user);
-    return !loop->isAncestor(user) && (!at || where(at));
+    // Roles wait for loads of TMA where they access the tile.
+    return !loop->isAncestor(user) && (!at || where(at)) && !nvptx::isLoadBeforeLoops(user);
   });
 }
 
