@@ -23,6 +23,8 @@
 #include "Target/NVPTX/Threads/Views.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace penstock;
 using namespace penstock::nvptx;
@@ -138,12 +140,14 @@ bool combinesPairs(LoweringContext &c, tile::ReduceOp op, Type source, Type sum)
 class Tree {
 public:
   /// \p count: the number of values that follow.
+  /// \p later: instructions that depend on the total: over lanes, and with an old value.
   /// \p pairs: combine pairs of values with vector instructions.
-  Tree(LoweringContext &c, tile::ReduceKind kind, size_t count, bool contract = false,
+  Tree(LoweringContext &c, tile::ReduceKind kind, size_t count, size_t later, bool contract = false,
        bool pairs = false)
       : c(c), kind(kind), contract(contract), pairs(pairs) {
     count = pairs ? count / 2 : count;
-    constexpr size_t longest = 7; // dependent instructions; shuffles and the old value extend it
+    constexpr size_t most = 10; // dependent instructions
+    size_t longest = most - std::clamp<size_t>(later, 3, most);
     size_t chains = 1;
     while (2 * chains < count &&
            llvm::divideCeil(count, chains) - 1 + llvm::Log2_64(chains) > longest)
@@ -293,7 +297,7 @@ static void combineWarps(LoweringContext &c, tile::ReduceKind kind, RegisterTile
   syncThreads(c, by);
   for (int64_t reg = 0; reg < totals.registers(); ++reg)
     c.when(holdsElement(c, sliced, base, sliced.offsetOf(reg)), [&] {
-      Tree tree(c, kind, size_t(count));
+      Tree tree(c, kind, size_t(count), 0);
       for (int64_t warp = 0; warp < count; ++warp)
         tree.add(loadShared(c, address(reg, c.i32(warp)), totals.type, 1)[0]);
       writeRegister(c, totals, reg, toStored(c, tree.total()));
@@ -322,8 +326,11 @@ static LogicalResult lowerReduce(LoweringContext &c, tile::ReduceOp op, const Ex
   int64_t results = sliced.registers(), perResult = layout.registers() / results;
   RegisterTile totals = makeRegisters(c, sliced, sum);
   Value none = arith::ConstantOp::create(c.builder, c.loc, neutral(c.builder, op.getKind(), sum));
+  size_t later = op.getAccumulate();
+  for (const ThreadSpan &span : lanes)
+    later += llvm::Log2_64_Ceil(uint64_t(span.extent));
   std::vector<Tree> trees(size_t(results),
-                          Tree(c, op.getKind(), size_t(perResult),
+                          Tree(c, op.getKind(), size_t(perResult), later,
                                op->hasAttr(tile::TileDialect::contractAttr),
                                perResult % 2 == 0 && combinesPairs(c, op, source, sum)));
   for (int64_t reg = 0; reg < layout.registers(); ++reg) {
