@@ -13,7 +13,7 @@
 #ifndef PENSTOCK_ASSEMBLE_H
 #define PENSTOCK_ASSEMBLE_H
 
-#include "penstock/compile.h"
+#include "penstock/inspect.h"
 
 namespace penstock {
 
@@ -33,9 +33,40 @@ struct Assembled {
 /// Path of the assembler; empty if it is not installed.
 PENSTOCK_EXPORT std::string find_assembler();
 
-/// Assembles a kernel's PTX to machine code. Failures are diagnostics (PS1607).
+/// Assembles a kernel's PTX to machine code. Failures are diagnostics (PS1607, PS1620 to PS1622).
 PENSTOCK_EXPORT Assembled assemble(const std::string &ptx, Target target,
                                    AssembleOptions options = {});
+
+/// Outcome of a kernel in the assembler, as to registers.
+struct RegisterCheck {
+  enum class Outcome {
+    Fits,
+    Spills,     ///< registers are stored in local memory
+    Serialized, ///< wgmma instructions wait for each other
+    Rejected    ///< there is no machine code
+  };
+  Outcome outcome = Outcome::Fits;
+  /// True if the assembler was run. Otherwise a model of registers predicts the outcome; of spills
+  /// and serialization it reports the first.
+  bool measured = false;
+  int registers = 0; ///< per thread; 0: not known
+  int spilled_bytes = 0;
+  int live = 0;      ///< most registers that are live in the PTX
+  int available = 0; ///< of a thread
+  /// An error if the assembler rejects the kernel, else warnings. Those of the model have codes of
+  /// their own (PS1623, PS1624), and are warnings.
+  std::vector<Diagnostic> diagnostics;
+};
+/// The name of an outcome: "fits", "spills", "serialized" or "rejected".
+PENSTOCK_EXPORT const char *name_of(RegisterCheck::Outcome outcome);
+
+/// Runs the assembler, or a model of it where it is not installed, on a kernel's PTX.
+PENSTOCK_EXPORT RegisterCheck check_registers(const std::string &ptx, Target target);
+
+/// Returns a change of one field ("block_n=64") with which a registered kernel compiles for a GPU
+/// and its registers fit. Empty: none was found.
+PENSTOCK_EXPORT std::string change_that_fits(const std::string &kernel,
+                                             const InspectOptions &options);
 
 } // namespace penstock
 

@@ -6,31 +6,37 @@
 //===----------------------------------------------------------------------===//
 #include "penstock/assemble.h"
 #include "Compiler/Compiler.h"
+#include "Compiler/Registers/AssemblerReport.h"
 #include "Cuda/Assembler.h"
 #include "Diagnostics/Codes.h"
-#include "llvm/ADT/StringRef.h"
+
+#include <algorithm>
 
 using namespace penstock;
 
 namespace {
 
-/// The last number before \p words in the assembler's report.
-int numberBefore(llvm::StringRef text, llvm::StringRef words) {
-  size_t at = text.rfind(words);
-  if (at == llvm::StringRef::npos)
-    return 0;
-  llvm::StringRef before = text.take_front(at).rtrim();
-  int number = 0;
-  (void)before.substr(before.find_last_not_of("0123456789") + 1).getAsInteger(10, number);
-  return number;
-}
+/// The report, the diagnostics and the machine code of one run of ptxas.
+struct AssemblerRun {
+  AssemblerReport report;
+  bool rejected = false;
+  std::string cubin;
+  std::vector<Diagnostic> diagnostics;
+};
 
-Diagnostic problem(std::string message, std::string help) {
-  Diagnostic d;
-  d.code = HardwareAssembler;
-  d.message = std::move(message);
-  d.helps.push_back(std::move(help));
-  return d;
+AssemblerRun runAssembler(const std::string &program, const std::string &ptx, Target target,
+                          const std::optional<ModeledKernel> &kernel) {
+  const hw::Architecture &architecture = architectureOf(target);
+  cuda::Assembly run = cuda::runPtxas(program, ptx, architecture.name);
+  AssemblerRun result;
+  result.report = AssemblerReport::parse(run.report);
+  result.rejected = !run.ok;
+  result.cubin = std::move(run.cubin);
+  if (result.rejected)
+    result.diagnostics = {rejectionOf(result.report, run.report, kernel, architecture)};
+  else
+    result.diagnostics = warningsOf(result.report, kernel, architecture);
+  return result;
 }
 
 } // namespace
@@ -41,35 +47,67 @@ Assembled penstock::assemble(const std::string &ptx, Target target, AssembleOpti
   Assembled result;
   std::string program = find_assembler();
   if (program.empty()) {
-    result.diagnostics.push_back(
-        problem("ptxas, CUDA's assembler, is not installed",
-                "put it on the search path, or name it in PENSTOCK_PTXAS"));
-    return result;
-  }
-  cuda::Assembly run = cuda::runPtxas(program, ptx, architectureOf(target).name);
-  const std::string &said = run.report;
-  if (!run.ok) {
-    result.diagnostics.push_back(
-        problem("ptxas rejects the kernel: " + said,
-                "this is a bug in Penstock or in inline PTX; please report it"));
-    return result;
-  }
-  result.registers = numberBefore(said, " registers, used");
-  result.spilled_bytes =
-      numberBefore(said, " bytes spill stores") + numberBefore(said, " bytes spill loads");
-  auto slow = [&](Diagnostic d) {
-    d.severity = options.allow_slow_code ? Severity::Warning : Severity::Error;
+    Diagnostic d;
+    d.code = HardwareAssembler;
+    d.message = "ptxas, CUDA's assembler, is not installed";
+    d.helps.push_back("put it on the search path, or name it in PENSTOCK_PTXAS");
     result.diagnostics.push_back(std::move(d));
-  };
-  if (result.spilled_bytes)
-    slow(problem("the kernel spills registers: " + std::to_string(result.spilled_bytes) + " bytes",
-                 "use smaller tiles or more threads, or set allow_slow_code"));
-  // Of serialized products, and of requests for registers that are ignored. What it adds for
-  // products in flight at the end of a loop (C7519) costs nothing.
-  if (said.find("Potential Performance Loss") != std::string::npos)
-    slow(problem("ptxas serializes the kernel's MMAs: " + said,
-                 "do not touch accumulators between an MMA and its wait, or set allow_slow_code"));
+    return result;
+  }
+  AssemblerRun run = runAssembler(program, ptx, target, ModeledKernel::parse(ptx));
+  result.registers = run.report.registers;
+  result.spilled_bytes = run.report.spilledBytes;
+  result.diagnostics = std::move(run.diagnostics);
+  for (Diagnostic &d : result.diagnostics)
+    if (!options.allow_slow_code && d.severity == Severity::Warning) {
+      d.severity = Severity::Error;
+      d.helps.emplace_back("set allow_slow_code to accept this");
+    }
   if (options.allow_slow_code || result.diagnostics.empty())
     result.cubin = std::move(run.cubin);
+  return result;
+}
+
+const char *penstock::name_of(RegisterCheck::Outcome outcome) {
+  switch (outcome) {
+  case RegisterCheck::Outcome::Fits:
+    return "fits";
+  case RegisterCheck::Outcome::Spills:
+    return "spills";
+  case RegisterCheck::Outcome::Serialized:
+    return "serialized";
+  case RegisterCheck::Outcome::Rejected:
+    return "rejected";
+  }
+  return "";
+}
+
+RegisterCheck penstock::check_registers(const std::string &ptx, Target target) {
+  using Outcome = RegisterCheck::Outcome;
+  RegisterCheck result;
+  std::optional<ModeledKernel> kernel = ModeledKernel::parse(ptx);
+  std::optional<RegisterModel> model;
+  if (kernel) {
+    model = kernel->model(architectureOf(target));
+    result.live = int(model->live);
+    result.available = int(model->available);
+  }
+  std::string program = find_assembler();
+  if (!program.empty()) {
+    AssemblerRun run = runAssembler(program, ptx, target, kernel);
+    result.measured = true;
+    result.registers = run.report.registers;
+    result.spilled_bytes = run.report.spilledBytes;
+    result.diagnostics = std::move(run.diagnostics);
+    result.outcome = run.rejected                     ? Outcome::Rejected
+                     : !run.report.serialized.empty() ? Outcome::Serialized
+                     : run.report.spilledBytes        ? Outcome::Spills
+                                                      : Outcome::Fits;
+  } else if (model) {
+    result.diagnostics = predictionsOf(*kernel, architectureOf(target));
+    result.outcome = model->isRejected() ? Outcome::Rejected
+                     : model->isSlow()   ? Outcome::Spills
+                                         : Outcome::Fits;
+  }
   return result;
 }

@@ -7,6 +7,7 @@
 #include "Compiler/Compiler.h"
 #include "Compiler/Pipelines.h"
 #include "Compiler/Preferences.h"
+#include "Compiler/Registers/SuggestedStages.h"
 #include "Compiler/RunPasses.h"
 #include "Diagnostics/Codes.h"
 #include "Dialect/NV/NVDialect.h"
@@ -432,8 +433,11 @@ penstock::compileProgram(PooledContext context, OwningOpRef<ModuleOp> module, St
     return {};
   if (isDevice ? !Backend(options, diagnostics)
                       .device(*executable, *module, nv::firstExplicit(function) != nullptr)
-               : !Backend(options, diagnostics).native(*executable, *module, kernel))
+               : !Backend(options, diagnostics).native(*executable, *module, kernel)) {
+    if (isDevice)
+      checkSuggestedStages(executable->tileProgram, kernel, options, diagnostics);
     return {};
+  }
   module = {}; // before its context goes back to the pool
   return executable;
 }

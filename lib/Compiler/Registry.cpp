@@ -124,3 +124,25 @@ std::shared_ptr<void> makeKernel(const RegisteredKernel &registration,
 }
 
 } // namespace penstock
+
+std::vector<std::pair<std::string, int64_t>>
+penstock::integerFields(const std::string &kernel,
+                        const std::vector<std::pair<std::string, std::string>> &set) {
+  std::vector<std::pair<std::string, int64_t>> found;
+  for (const RegisteredKernel &registration : registeredKernels()) {
+    if (registration.name != kernel)
+      continue;
+    std::vector<Diagnostic> ignored;
+    std::shared_ptr<void> object = makeKernel(registration, set, ignored);
+    if (!object)
+      return found;
+    for (const detail::Field &field : registration.fields) {
+      std::string text = field.get(field, object.get());
+      int64_t value = 0;
+      auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (error == std::errc() && end == text.data() + text.size() && value >= 1)
+        found.emplace_back(field.name, value);
+    }
+  }
+  return found;
+}

@@ -42,6 +42,11 @@ std::shared_ptr<void> makeKernel(const RegisteredKernel &registration,
                                  const std::vector<std::pair<std::string, std::string>> &fields,
                                  std::vector<Diagnostic> &diagnostics);
 
+/// Returns the integer fields of a kernel with their values, some of which are \p set.
+std::vector<std::pair<std::string, int64_t>>
+integerFields(const std::string &kernel,
+              const std::vector<std::pair<std::string, std::string>> &set);
+
 } // namespace penstock
 
 #endif // PENSTOCK_COMPILER_REGISTRY_H
