@@ -79,7 +79,7 @@ std::string penstock::to_text(const TuneReport &report) {
   for (const TuneCandidate &candidate : report.candidates)
     if (candidate.is_default && candidate.seconds > 0)
       standard = &candidate;
-  for (const TuneCandidate *candidate : ranking(report.candidates, 5)) {
+  for (const TuneCandidate *candidate : ranking(report.candidates, listedPoints)) {
     text += "  " + timeText(candidate->seconds);
     if (candidate->samples.size() > 1)
       text += " +-" + formatted("%.1f", 50 * candidate->spread) + " %";

@@ -25,6 +25,9 @@ inline constexpr double leastGain = 0.02;
 /// is faster by at least leastGain; of equals, the first. -1: none has been timed.
 int fastest(const std::vector<TuneCandidate> &candidates);
 
+/// Points that reports list.
+inline constexpr size_t listedPoints = 5;
+
 /// At most \p most of the fastest, best first.
 std::vector<const TuneCandidate *> ranking(const std::vector<TuneCandidate> &candidates,
                                            size_t most);

@@ -24,6 +24,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <mutex>
 #include <random>
 
@@ -225,32 +226,68 @@ private:
       if (candidate.mine && isKnown(candidate))
         keepRecord(i, recordOf(candidate, runId));
       report.candidates[i] = std::move(candidate);
-      announce("examine", ++done, wanted.size(), ranking(report.candidates, 5));
+      announce("examine", ++done, wanted.size(), ranking(report.candidates, listedPoints));
     });
   }
 
-  /// The winner of predicted times is never compiled otherwise: ptxas, where it is installed, has
-  /// the last word on it.
+  /// Points of predicted times are never compiled otherwise: ptxas, where it is installed, has the
+  /// last word on those that reports list, and a model of its registers where it is not. Predicted
+  /// times know nothing of spills, so that those of the winner are reported.
   void removeRejected() {
-    bool isGpu = architectureOf(target).family != hw::Architecture::Family::X86;
-    if (!isGpu || find_assembler().empty())
+    if (architectureOf(target).family == hw::Architecture::Family::X86)
       return;
-    for (int best = fastest(report.candidates); best >= 0 && !report.cancelled;
-         best = fastest(report.candidates)) {
-      TuneCandidate &candidate = report.candidates[size_t(best)];
-      std::vector<Diagnostic> wrong;
-      AnyKernel compiled = compile(size_t(best), wrong);
-      if (compiled)
-        wrong = assemble(compiled.ptx(), target, {.allow_slow_code = true}).diagnostics;
-      auto error = std::ranges::find(wrong, Severity::Error, &Diagnostic::severity);
-      if (error == wrong.end())
-        return;
-      candidate.samples.clear();
-      summarize(candidate);
-      removeBy(candidate, stageCompile, error->code, error->message);
-      if (candidate.mine)
-        keepRecord(size_t(best), recordOf(candidate, runId));
+    std::map<const TuneCandidate *, std::vector<Diagnostic>> accepted;
+    for (bool removed = true; removed && !report.cancelled;) {
+      removed = false;
+      auto all = ranking(report.candidates, listedPoints);
+      if (int best = fastest(report.candidates); best >= 0)
+        all.insert(all.begin(), &report.candidates[size_t(best)]);
+      for (const TuneCandidate *listed : all) {
+        std::vector<Diagnostic> found;
+        if (accepted.contains(listed))
+          continue;
+        size_t point = size_t(listed - report.candidates.data());
+        removed = !acceptsRegisters(point, found);
+        if (removed) {
+          removeRejected(point, found);
+          break; // the ranking is another one
+        }
+        accepted[listed] = std::move(found);
+      }
     }
+    int best = fastest(report.candidates);
+    if (best < 0)
+      return;
+    for (Diagnostic &d : accepted[&report.candidates[size_t(best)]]) {
+      d.message = "`" + kernel.name + "` with " + report.candidates[size_t(best)].point() +
+                  ", the fastest: " + d.message;
+      report.diagnostics.push_back(std::move(d));
+    }
+  }
+
+  /// Returns whether a point compiles and is not rejected for its registers.
+  bool acceptsRegisters(size_t point, std::vector<Diagnostic> &found) const {
+    AnyKernel compiled = compile(point, found);
+    if (!compiled)
+      return false;
+    RegisterCheck registers = check_registers(compiled.ptx(), target);
+    found = std::move(registers.diagnostics);
+    return registers.outcome != RegisterCheck::Outcome::Rejected;
+  }
+
+  void removeRejected(size_t point, const std::vector<Diagnostic> &found) {
+    TuneCandidate &candidate = report.candidates[point];
+    candidate.samples.clear();
+    summarize(candidate);
+    auto reason = std::ranges::find(found, Severity::Error, &Diagnostic::severity);
+    if (reason == found.end() && !found.empty())
+      reason = found.begin(); // the model warns
+    if (reason == found.end())
+      removeBy(candidate, stageCompile, HardwareAssembler, "it does not compile");
+    else
+      removeBy(candidate, stageCompile, reason->code, reason->message);
+    if (candidate.mine)
+      keepRecord(point, recordOf(candidate, runId));
   }
 
   /// Reads the records of other workers.
@@ -387,7 +424,7 @@ private:
       return;
     RoundOptions rounds{options.rounds, options.seconds, kernel.name};
     measureRounds(*machine, runnable, rounds, report.diagnostics, [&](int round, int total) {
-      announce("measure", size_t(round), size_t(total), ranking(report.candidates, 5));
+      announce("measure", size_t(round), size_t(total), ranking(report.candidates, listedPoints));
       return !report.cancelled;
     });
     keepMeasured(wanted);

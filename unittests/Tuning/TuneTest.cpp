@@ -168,6 +168,44 @@ TEST(TunePredicted, PointsThatPtxasRejectsAreNotSuggested) {
   EXPECT_GE(some.candidates[size_t(some.best)].seconds, all.candidates[size_t(all.best)].seconds);
 }
 
+struct WideMatmul : examples::Matmul {
+  static auto space() {
+    using K = WideMatmul;
+    return Space<K>()
+        .over(&K::block_m, {128, 256})
+        .over(&K::block_n, {128, 256})
+        .over([](K &k) -> auto & { return k.pipeline.num_stages; }, {3});
+  }
+};
+
+/// Tiles of 256 x 256 are predicted to be the fastest on Hopper, where two accumulators of them do
+/// not fit the registers of a thread.
+TEST(TunePredicted, TilesThatRegistersDoNotHoldAreNotSuggested) {
+  for (const char *ptxas : {"", static_cast<const char *>(nullptr)}) {
+    if (ptxas)
+      ::setenv("PENSTOCK_PTXAS", ptxas, 1); // the model answers
+    TemporaryCache folder;
+    KernelCache cache = folder.open();
+    TuneReport report = tune(WideMatmul{}, Target::sm_90a(), square,
+                             {.times = TimeSource::Predicted, .cache = &cache});
+    ::unsetenv("PENSTOCK_PTXAS");
+    ASSERT_EQ(report.candidates.size(), 4u);
+    const TuneCandidate &widest = report.candidates[3];
+    EXPECT_EQ(widest.fields[0].second + " " + widest.fields[1].second, "256 256");
+    EXPECT_FALSE(widest.removed_by.empty()) << to_text(report);
+    EXPECT_EQ(widest.code, HardwareMemory);
+    ASSERT_GE(report.best, 0);
+    EXPECT_LT(report.best, 3);
+    EXPECT_THAT(to_text(report), Not(HasSubstr(widest.point())));
+    EXPECT_THAT(to_text(report), HasSubstr(report.candidates[1].point()));
+    // The next run reads the records.
+    TuneReport again = tune(WideMatmul{}, Target::sm_90a(), square,
+                            {.times = TimeSource::Predicted, .cache = &cache});
+    EXPECT_EQ(again.best, report.best);
+    EXPECT_FALSE(again.candidates[3].removed_by.empty());
+  }
+}
+
 struct Attention : examples::FlashAttention {
   static auto space() {
     return Space<Attention>().over(&Attention::stages, {2, 3}).over(&Attention::block_m, {64, 128});
