@@ -8,10 +8,10 @@
 #include "Compiler/Registry.h"
 #include "Diagnostics/Codes.h"
 #include "Explain/PredictNative.h"
+#include "penstock/assemble.h"
 #include "penstock/inspect.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <set>
@@ -30,6 +30,8 @@ constexpr double worthTrying = 1.05;
 /// Steps from the given fields, each of one field.
 constexpr int searchSteps = 2;
 constexpr size_t mostSuggestions = 3;
+/// Candidates that are compiled and assembled at most, until as many are found.
+constexpr int mostAsked = 16;
 
 const hw::Chip *findOrReport(const std::string &architecture,
                              std::vector<Diagnostic> &diagnostics) {
@@ -70,31 +72,19 @@ std::optional<Timed> predictFields(const std::string &kernel, const InspectOptio
   return predict(*module, diagnostics);
 }
 
-/// The integer fields of a kernel with their values under \p set.
-std::vector<std::pair<std::string, int64_t>> integersOf(const std::string &kernel,
-                                                        const Fields &set) {
-  std::vector<std::pair<std::string, int64_t>> found;
-  for (const RegisteredKernel &registration : registeredKernels()) {
-    if (registration.name != kernel)
-      continue;
-    std::vector<Diagnostic> ignored;
-    std::shared_ptr<void> object = makeKernel(registration, set, ignored);
-    if (!object)
-      return found;
-    for (const detail::Field &field : registration.fields) {
-      std::string text = field.get(field, object.get());
-      int64_t value = 0;
-      auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (error == std::errc() && end == text.data() + text.size() && value >= 1)
-        found.emplace_back(field.name, value);
-    }
-  }
-  return found;
+/// Returns whether a kernel compiles for a GPU and its registers fit: the assembler is asked where
+/// it is installed, or else a model of it. Predicted times know nothing of spills.
+bool registersFit(const std::string &kernel, InspectOptions options, Target gpu) {
+  options.target = gpu;
+  std::vector<Diagnostic> ignored; // only what compiles is suggested
+  AnyKernel compiled = compile_registered(kernel, options, ignored);
+  return compiled && check_registers(compiled.ptx(), gpu).outcome == RegisterCheck::Outcome::Fits;
 }
 
 /// Changes of one or two fields that are predicted to be faster, best first.
 std::vector<Suggestion> suggestionsFor(const std::string &kernel, const InspectOptions &options,
-                                       const Predict &predict, double now) {
+                                       std::optional<Target> gpu, const Predict &predict,
+                                       double now) {
   struct State {
     Fields changes;
     double seconds;
@@ -107,7 +97,7 @@ std::vector<Suggestion> suggestionsFor(const std::string &kernel, const InspectO
     State from = best;
     Fields set = options.set;
     set.insert(set.end(), from.changes.begin(), from.changes.end());
-    for (const auto &[name, value] : integersOf(kernel, set))
+    for (const auto &[name, value] : integerFields(kernel, set))
       for (int64_t other : {value / 2, value - 1, value + 1, value * 2}) {
         // No instruction has tile sizes that are not multiples of 8.
         if (other < 1 || other == value || (value >= 16 && other % 8 != 0))
@@ -138,11 +128,18 @@ std::vector<Suggestion> suggestionsFor(const std::string &kernel, const InspectO
             [&](const State &a, const State &b) { return keyOf(a) < keyOf(b); });
   std::vector<Suggestion> suggestions;
   double last = 0;
+  int asked = 0;
   for (const State &state : found) {
     if (suggestions.size() == mostSuggestions)
       break;
     // A second change that brings nothing is not suggested.
     if (state.seconds < last * 1.005)
+      continue;
+    InspectOptions changed = options;
+    changed.set.insert(changed.set.end(), state.changes.begin(), state.changes.end());
+    if (gpu && asked++ == mostAsked)
+      break;
+    if (gpu && !registersFit(kernel, changed, *gpu))
       continue;
     last = state.seconds;
     std::string change;
@@ -261,10 +258,14 @@ PredictedRun penstock::predict_registered(const std::string &kernel,
   auto module = recordKernel(context.get(), *source, options.compile, diagnostics);
   if (!module)
     return {};
+  const hw::Chip *chip = tabledTarget(architecture) ? nullptr : hw::findChip(architecture);
+  std::optional<Target> gpu;
+  if (chip)
+    gpu = find_gpu(chip->architecture->name);
   Suggest search = suggestNothing;
   if (suggest)
     search = [&](const Predict &predict, double now) {
-      return suggestionsFor(kernel, options, predict, now);
+      return suggestionsFor(kernel, options, gpu, predict, now);
     };
   return predictFor(*module, kernel, architecture, options.compile.cpu, sizesOf(given),
                     options.machine, search, diagnostics);

@@ -13,11 +13,13 @@
 #include "CommandLine/Terminal.h"
 #include "Commands.h"
 #include "HtmlReport.h"
+#include "RegisterMessages.h"
 #include "Session.h"
 #include "Shard.h"
 
 #include <csignal>
 #include <cstdio>
+#include <set>
 
 using namespace penstock;
 
@@ -151,6 +153,24 @@ std::vector<std::pair<std::string, std::string>> timelinesOf(const CheckReport &
   return pictures;
 }
 
+/// Adds what ptxas, or a model of it, reports on the registers of each kernel that was run.
+void addRegisters(CheckReport &report, const CheckOptions &options) {
+  std::set<std::pair<std::string, std::string>> asked;
+  for (const CheckedShape &checked : report.shapes) {
+    if (!asked.emplace(checked.kernel, checked.target).second)
+      continue;
+    InspectOptions inspect;
+    inspect.set = options.set;
+    inspect.target = find_gpu(checked.target)->emulated();
+    std::vector<Diagnostic> reported; // by the check
+    if (AnyKernel kernel = compile_registered(checked.kernel, inspect, reported)) {
+      auto found =
+          checkRegisters(kernel, checked.kernel, checked.target, inspect, true).diagnostics;
+      report.diagnostics.insert(report.diagnostics.end(), found.begin(), found.end());
+    }
+  }
+}
+
 int check(CheckCall &call, const cli::Command &command) {
   if (int code = call.begin(command))
     return code;
@@ -174,6 +194,8 @@ int check(CheckCall &call, const cli::Command &command) {
     if (!report.cancelled)
       append(report, call.all ? check_all(target, options)
                               : check_registered(call.kernel, target, options));
+  if (!report.cancelled)
+    addRegisters(report, options);
   progress.finish();
   if (call.format == "text") {
     CheckReport rest = report; // the shapes have been printed

@@ -7,6 +7,7 @@
 #include "BundleFiles.h"
 #include "Commands.h"
 #include "Diagnostics/Json.h"
+#include "RegisterMessages.h"
 
 #include <algorithm>
 
@@ -49,13 +50,15 @@ int compile(CompileSession &session, const cli::Command &command) {
   AnyKernel kernel = session.compiled();
   if (!kernel)
     return session.finish(1);
-  session.assemble(kernel);
+  RegisterCheck registers = session.assemble(kernel);
   std::string result = form == "tile"   ? kernel.tile_program()
                        : form == "llvm" ? kernel.llvm_ir()
                        : form == "ptx"  ? kernel.ptx()
                                         : kernel.assembly();
   JsonObject json;
   json.text("kernel", session.kernel).text("target", session.target).text("form", form);
+  if (device)
+    json.json("registers", registersJson(registers));
   if (session.output == "-")
     session.result(result, json.text("text", result).str());
   else if (!session.write(session.output, result))

@@ -17,6 +17,7 @@
 #include "LabeledRows.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace penstock;
 
@@ -59,11 +60,33 @@ KernelSummary summarize(ExplainSession &session, std::vector<Diagnostic> &diagno
              : summarize_registered(session.kernel, architecture, session.options, diagnostics);
 }
 
+/// Adds what ptxas, or a model of it, reports on the kernel, unless there are errors already.
+void assembleFor(ExplainSession &session) {
+  std::optional<Target> gpu = find_gpu(architectureOf(session));
+  if (!gpu || exitCodeOf(session.diagnostics, 0))
+    return;
+  session.options.target = gpu->emulated();
+  if (AnyKernel kernel = session.compiled())
+    session.assemble(kernel);
+}
+
+/// Ends with the errors of the compiler, whose suggestions have been checked, if it has any.
+int finishWithErrors(ExplainSession &session) {
+  std::vector<Diagnostic> found = std::exchange(session.diagnostics, {});
+  if (std::optional<Target> gpu = find_gpu(architectureOf(session))) {
+    session.options.target = gpu->emulated();
+    (void)session.compiled();
+  }
+  if (!exitCodeOf(session.diagnostics, 0))
+    session.diagnostics = std::move(found);
+  return session.finish(1);
+}
+
 /// Explains the run time for the stated shape.
 int explainRun(ExplainSession &session, const std::string &chosen) {
   PredictedRun run = predict(session, session.shapes[0], session.diagnostics);
   if (run.text.empty())
-    return session.finish(1);
+    return finishWithErrors(session);
   if (run.waterfall.empty() && !session.output.empty()) {
     session.error(ToolUsage,
                   "`" + session.kernel + "` has no waterfall: it is predicted from a run");
@@ -71,6 +94,7 @@ int explainRun(ExplainSession &session, const std::string &chosen) {
   }
   if (!session.output.empty() && !session.write(session.output, run.waterfall))
     return session.finish(1);
+  assembleFor(session);
   if (session.isHtml()) {
     HtmlPage page(session.kernel + " on " + session.target + ", " + textOf(session.shapes[0]));
     addRows(page, run.text);
@@ -169,11 +193,9 @@ int explainForm(ExplainSession &session, const std::string &chosen) {
     else
       session.result(text, json.str());
   }
-  if (std::optional<Target> gpu = find_gpu(architecture); gpu && session.diagnostics.empty()) {
-    session.options.target = gpu->emulated();
-    if (AnyKernel kernel = session.compiled())
-      session.assemble(kernel);
-  }
+  if (exitCodeOf(session.diagnostics, 0))
+    return finishWithErrors(session);
+  assembleFor(session);
   return session.finish(0);
 }
 

@@ -11,7 +11,7 @@
 #include "Diagnostics/Suggest.h"
 #include "HtmlReport.h"
 #include "LabeledRows.h"
-#include "penstock/assemble.h"
+#include "RegisterMessages.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -177,20 +177,19 @@ bool Session::load() {
   return true;
 }
 
-void Session::assemble(const AnyKernel &compiled) {
-  std::optional<Target> gpu = find_gpu(target);
-  if (!gpu || find_assembler().empty())
-    return;
-  Assembled code = penstock::assemble(compiled.ptx(), *gpu, {.allow_slow_code = true});
-  for (Diagnostic &d : code.diagnostics) {
-    d.message = "`" + kernel + "` for " + target + ": " + d.message;
-    diagnostics.push_back(std::move(d));
-  }
+RegisterCheck Session::assemble(const AnyKernel &compiled) {
+  if (!find_gpu(target))
+    return {};
+  RegisterCheck check = checkRegisters(compiled, kernel, target, options, !isText());
+  diagnostics.insert(diagnostics.end(), check.diagnostics.begin(), check.diagnostics.end());
+  return check;
 }
 
 AnyKernel Session::compiled() {
   AnyKernel result = isText() ? compile_text(text, input, kernel, options, diagnostics)
                               : compile_registered(kernel, options, diagnostics);
+  if (!result && !isText() && find_gpu(target))
+    suggestFields(diagnostics, kernel, target, options);
   if (result && !printAfter.empty() && printAfter != "all" &&
       std::find(passes.begin(), passes.end(), printAfter) == passes.end()) {
     error(ToolUsage, "no pass `" + printAfter + "` ran");

@@ -9,6 +9,7 @@
 
 #include "CommandLine/CommandLine.h"
 #include "Report/Html.h"
+#include "penstock/assemble.h"
 #include "penstock/check.h"
 
 /// Reads "M=512,f=0.5", as often as it is given.
@@ -63,8 +64,9 @@ struct Session {
   /// Loads the input and fills the options; false, with diagnostics, on failure.
   bool load();
   penstock::AnyKernel compiled();
-  /// Adds the errors and warnings of ptxas, where it is installed, about a kernel for a GPU.
-  void assemble(const penstock::AnyKernel &compiled);
+  /// Adds the errors and warnings of ptxas about a kernel for a GPU. Where it is not installed, a
+  /// model predicts those on registers.
+  penstock::RegisterCheck assemble(const penstock::AnyKernel &compiled);
   /// Prints a result as labeled rows or plain text, or as JSON.
   void result(const std::string &asText, const std::string &asJson);
   /// Prints a page with the diagnostics so far.
