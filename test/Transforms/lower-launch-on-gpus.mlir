@@ -83,6 +83,18 @@ func.func @blocks(%A: !t, %x: index) attributes {tile.kernel} {
   return
 }
 
+// The coordinate of a grid with one extent is the number of the block, which no launch knows.
+// GPU-LABEL: func.func @number(
+// GPU: arith.remsi %{{.*}}, %{{.*}} : index
+func.func @number(%m: index, %x: index) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %i = tile.grid %m : index
+  %odd = arith.ori %i, %c1 : index
+  %r = arith.remsi %x, %odd : index
+  tile.print "{}" %r : index
+  return
+}
+
 // A launch that divided by zero would fail, although no block may do so.
 // GPU-LABEL: func.func @partial.launch(
 // GPU-NOT: arith.divsi

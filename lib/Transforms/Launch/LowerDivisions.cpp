@@ -21,13 +21,6 @@ namespace {
 
 constexpr int64_t mostInWord = std::numeric_limits<int32_t>::max();
 
-/// Returns whether a launch can compute a value for all arguments: dividing by zero would make it
-/// fail, although blocks may never divide.
-bool isTotal(Value value) {
-  Operation *op = value.getDefiningOp();
-  return !op || (isSpeculatable(op) && llvm::all_of(op->getOperands(), isTotal));
-}
-
 bool isPositive(Value value) {
   if (auto constant = getConstantIntValue(value))
     return *constant > 0;
@@ -70,6 +63,16 @@ private:
     bool isSigned;
     unsigned bits;
   };
+
+  /// Returns whether a launch can compute a value for all arguments, unlike the number of a block.
+  /// Dividing by zero would make it fail, although blocks may never divide.
+  bool isTotal(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return launch.mapping.contains(value);
+    return isSpeculatable(op) &&
+           llvm::all_of(op->getOperands(), [&](Value operand) { return isTotal(operand); });
+  }
 
   /// All bounds are computed before the first operation is replaced.
   std::optional<Division> choose(Operation *op) {
