@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Emulator/Races/UnusedReads.h"
 #include "PTX/InstructionTable.h"
+#include "PTX/Registers.h"
 
 #include <algorithm>
 
@@ -13,14 +14,6 @@ namespace penstock::emu {
 namespace {
 
 using Kind = ptx::Operand::Kind;
-
-/// Calls \p fn for each register of an operand.
-template <class Fn> void forRegisters(const ptx::Operand &operand, Fn &&fn) {
-  if (operand.kind == Kind::Register)
-    fn(operand.index);
-  for (const ptx::Operand &element : operand.elements)
-    forRegisters(element, fn);
-}
 
 /// Returns whether an instruction computes its first operand from the others, and does nothing
 /// else. The carry flag is not an operand.

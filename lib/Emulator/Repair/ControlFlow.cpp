@@ -6,35 +6,15 @@
 //===----------------------------------------------------------------------===//
 #include "Emulator/Repair/ControlFlow.h"
 #include "PTX/InstructionTable.h"
+#include "PTX/Registers.h"
 
 #include <algorithm>
 #include <deque>
-#include <functional>
 
 namespace penstock::emu {
-namespace {
 
+using ptx::forRegisters;
 using ptx::Operand;
-
-/// Calls \p fn for each register of an operand.
-void forRegisters(const Operand &operand, const std::function<void(uint32_t)> &fn) {
-  if (operand.kind == Operand::Kind::Register)
-    fn(operand.index);
-  for (const Operand &element : operand.elements)
-    forRegisters(element, fn);
-}
-
-/// Returns whether the first operand is a destination.
-bool writesFirst(const ptx::Instruction &inst) {
-  if (inst.form->operands.empty() || inst.operands.empty())
-    return false;
-  char kind = inst.form->operands[0].kind;
-  // The vectors of a multiplication are its accumulators.
-  return (kind == 'd' || kind == 'q' || kind == 'v') &&
-         inst.operands[0].kind != Operand::Kind::Address;
-}
-
-} // namespace
 
 bool onlyComputes(const ptx::Instruction &inst) {
   static constexpr std::string_view names[] = {
@@ -76,7 +56,7 @@ ControlFlow::ControlFlow(const ptx::Function &function) : function(function) {
       successors[i].push_back(i + 1);
     for (size_t to : successors[i])
       predecessors[to].push_back(i);
-    bool first = writesFirst(inst);
+    bool first = ptx::writesFirst(inst);
     for (size_t k = 0; k < inst.operands.size(); ++k)
       forRegisters(inst.operands[k], [&](uint32_t reg) {
         if (k == 0 && first)
@@ -95,11 +75,7 @@ ControlFlow::ControlFlow(const ptx::Function &function) : function(function) {
 }
 
 bool ControlFlow::fallsThrough(size_t index) const {
-  const ptx::Instruction &inst = *function.body[index];
-  const std::string &name = inst.form->name;
-  bool leaves =
-      name == "bra" || name == "brx.idx" || name == "ret" || name == "exit" || name == "trap";
-  return !leaves || inst.guarded;
+  return ptx::fallsThrough(*function.body[index]);
 }
 
 void ControlFlow::findAssigned() {
