@@ -44,3 +44,13 @@ std::string metrics() { return to_prometheus(statistics()); }
 int registers_of(const std::string &ptx) {
   return find_assembler().empty() ? 0 : assemble(ptx, Target::sm_90a()).registers;
 }
+
+// example: check_registers, change_that_fits, name_of
+std::string field_for(const std::string &kernel, const AnyKernel &compiled) {
+  Target gpu = Target::sm_90a();
+  RegisterCheck found = check_registers(compiled.ptx(), gpu);
+  if (found.outcome == RegisterCheck::Outcome::Fits)
+    return "";
+  std::printf("%s: %s\n", kernel.c_str(), name_of(found.outcome)); // "spills"
+  return change_that_fits(kernel, {.target = gpu});                // "block_n=128"
+}

@@ -274,9 +274,10 @@ def WritePlans : TileProgramPass<"nv-write-plans", "Bound", "Pipelined"> {
 def LoadTiles : TileProgramPass<"nv-load-tiles", "Ordered", "Ordered"> {
   let summary = "Load MMA operands before loops with TMA";
   let description = [{
-    A copy of a block's first statements that nv-bind-engines assigned to TMA becomes an
-    `nv.tma.load` of one warp. Each role waits for its barrier before it accesses the tile; a role
-    that does not access it, such as the one that loads the tiles of a pipelined loop, does not wait.
+    A copy in front of the pipelined loops that nv-bind-engines assigned to TMA becomes an
+    `nv.tma.load`, before the roles begin. Each role waits for its barrier before it accesses the
+    tile; a role that does not access it, such as the one that loads the tiles of a pipelined loop,
+    does not wait.
     In CTA pairs, threads copy.
     Runs after `nv-execute-in-order`.
 
@@ -301,12 +302,10 @@ def LoadTiles : TileProgramPass<"nv-load-tiles", "Ordered", "Ordered"> {
     ```mlir
     nv.mbarrier.alloc "A loaded" [1] : !nv.barriers<1>
     ...
-    nv.warps 0, 1 {
+    nv.elect {
+      nv.mbarrier.arrive
     ...
-      nv.elect {
-        nv.mbarrier.arrive
-    ...
-      nv.tma.load
+    nv.tma.load
     ...
     nv.mbarrier.wait
     tile.gemm

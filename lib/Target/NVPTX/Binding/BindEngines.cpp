@@ -175,10 +175,14 @@ private:
     return Engine::Threads;
   }
 
-  /// Returns whether a copy in front of the loops is the first access to an operand of a product.
+  /// Returns whether a copy in front of all pipelined loops is the first access to an operand of a
+  /// product, and can be issued before the roles of the first loop begin.
   bool loadsOperand(tile::CopyOp copy) {
     Value tile = copy.getTarget();
-    if (copy.getPadding() || copy.getAsyncAttr() || !tile.getDefiningOp<tile::AllocOp>())
+    auto isLoopBefore = [&](scf::ForOp loop) { return loop->isBeforeInBlock(copy); };
+    if (copy.getPadding() || copy.getAsyncAttr() || !tile.getDefiningOp<tile::AllocOp>() ||
+        llvm::any_of(copy->getBlock()->getOps<scf::ForOp>(), isLoopBefore) ||
+        !llvm::all_of(copy.getSourceOffsets(), isWithoutEffects))
       return false;
     SmallVector<Operation *> users;
     nvptx::usersOf(tile, users);
@@ -187,6 +191,21 @@ private:
              return user == copy ||
                     copy->isBeforeInBlock(copy->getBlock()->findAncestorOpInBlock(*user));
            });
+  }
+
+  /// Returns whether nothing but operations without effects, and the grid, compute a value.
+  static bool isWithoutEffects(Value value) {
+    SmallVector<Value> work = {value};
+    llvm::SmallPtrSet<Operation *, 8> seen;
+    while (!work.empty()) {
+      Operation *op = work.pop_back_val().getDefiningOp();
+      if (!op || isa<tile::GridOp>(op) || !seen.insert(op).second)
+        continue;
+      if (!isPure(op) || op->getNumRegions())
+        return false;
+      llvm::append_range(work, op->getOperands());
+    }
+    return true;
   }
 
   /// Refuses a copy that only TMA makes: nv-pad-operands has chosen it for that.

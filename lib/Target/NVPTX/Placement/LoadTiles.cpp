@@ -34,37 +34,49 @@ public:
       : kernel(kernel), copy(copy), b(kernel.getContext()), loc(copy.getLoc()) {}
 
   void run() {
+    SmallVector<Operation *> users;
+    nvptx::usersOf(tile::rootOf(copy.getTarget()), users);
+    llvm::erase(users, copy);
     b.setInsertionPointToStart(&kernel.getBody().front());
     std::string label = tile::nameOf(copy.getTarget()) + " loaded";
     barrier = nv::BarrierAllocOp::create(b, loc, nv::BarriersType::get(b.getContext(), 1),
                                          b.getStringAttr(label), ArrayRef<int64_t>{1});
-    waitBeforeAccesses();
-    issue();
+    waitAfter(issue(), users);
     copy.erase();
   }
 
 private:
   Value index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
 
-  /// One thread of those that would copy arrives and loads.
-  void issue() {
+  /// One thread arrives and loads before the roles begin: they run at the same time.
+  Operation *issue() {
     b.setInsertionPoint(copy);
+    if (copy->getParentOp() != kernel)
+      b.setInsertionPoint(*kernel.getBody().front().getOps<nv::WarpsOp>().begin());
     auto type = cast<MemRefType>(copy.getTarget().getType());
     int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    SmallVector<Value> offsets = llvm::map_to_vector(
+        copy.getSourceOffsets(), [&](Value offset) { return outsideOfRoles(offset); });
     nvptx::PointWriter(b).arrive(loc, barrier, index(0), index(bytes), /*leader=*/true);
-    nv::TmaLoadOp::create(b, loc, copy.getSource(), copy.getSourceOffsets(), copy.getTarget(),
-                          barrier, index(0), nvptx::boxDims(copy), copy.getRowsAttr());
+    return nv::TmaLoadOp::create(b, loc, copy.getSource(), offsets, copy.getTarget(), barrier,
+                                 index(0), nvptx::boxDims(copy), copy.getRowsAttr());
+  }
+
+  /// Clones what computes an offset within a role; nv-bind-engines knows it to have no effects.
+  Value outsideOfRoles(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op ||
+        (op->getBlock() == b.getInsertionBlock() && op->isBeforeInBlock(&*b.getInsertionPoint())))
+      return value;
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    for (Value operand : op->getOperands())
+      mapping.map(operand, outsideOfRoles(operand));
+    b.clone(*op, mapping);
+    return mapping.lookup(value);
   }
 
   /// Waits in each role that accesses the tile, up to the first access by all threads.
-  void waitBeforeAccesses() {
-    SmallVector<Operation *> users;
-    nvptx::usersOf(tile::rootOf(copy.getTarget()), users);
-    waitAfter(copy, users);
-    if (copy->getParentOp() != kernel)
-      waitAfter(copy->getParentOp(), users);
-  }
-
   void waitAfter(Operation *op, ArrayRef<Operation *> users) {
     auto accesses = [&](Operation *user) { return op->isAncestor(user); };
     while ((op = op->getNextNode())) {
@@ -85,6 +97,7 @@ private:
   func::FuncOp kernel;
   tile::CopyOp copy;
   Value barrier;
+  IRMapping mapping; ///< of values in roles
   OpBuilder b;
   Location loc;
 };
@@ -92,15 +105,10 @@ private:
 struct LoadTiles : penstock::impl::LoadTilesBase<LoadTiles> {
   void runOnKernel() override {
     SmallVector<tile::CopyOp> copies;
-    auto find = [&](mlir::Block &block) {
-      for (auto copy : block.getOps<tile::CopyOp>())
-        if (nvptx::isLoadBeforeLoops(copy))
-          copies.push_back(copy);
-    };
-    mlir::Block &body = getOperation().getBody().front();
-    find(body);
-    for (auto role : body.getOps<nv::WarpsOp>())
-      find(role.getBody().front());
+    getOperation().walk([&](tile::CopyOp copy) {
+      if (nvptx::isLoadBeforeLoops(copy))
+        copies.push_back(copy);
+    });
     for (tile::CopyOp copy : copies)
       Loader(getOperation(), copy).run();
   }
