@@ -221,7 +221,7 @@ TEST(Sabotage, APositionBesideNoLoop) {
         tile::TileDialect::scheduledAttr,
         tile::ScheduledAttr::get(kernel.getContext(), 0, 0, false, -1));
   };
-  expectRejected("nv-execute-in-order", add, "nv-add-tiles", "ordered", "has `tile.scheduled`");
+  expectRejected("nv-execute-in-order", add, "nv-load-tiles", "ordered", "has `tile.scheduled`");
 }
 
 TEST(Sabotage, AScheduleThatStays) {
@@ -230,7 +230,7 @@ TEST(Sabotage, AScheduleThatStays) {
         tile::TileDialect::scheduleAttr,
         tile::ScheduleAttr::get(kernel.getContext(), 2, {}, {}, {}, {}, {}, 0));
   };
-  expectRejected("nv-execute-in-order", add, "nv-add-tiles", "ordered", "has `tile.schedule`");
+  expectRejected("nv-execute-in-order", add, "nv-load-tiles", "ordered", "has `tile.schedule`");
 }
 
 //===----------------------------------------------------------------------===//
@@ -254,7 +254,7 @@ TEST(Sabotage, AnAsynchronousCopyThatStays) {
   auto add = [](func::FuncOp kernel) {
     firstOf<tile::CopyOp>(kernel).setAsyncAttr(StringAttr::get(kernel.getContext(), "late"));
   };
-  expectRejected("nv-execute-in-order", add, "nv-add-tiles", "ordered", "is asynchronous");
+  expectRejected("nv-execute-in-order", add, "nv-load-tiles", "ordered", "is asynchronous");
 }
 
 TEST(Sabotage, AGroupThatStays) {
@@ -264,7 +264,7 @@ TEST(Sabotage, AGroupThatStays) {
     group.getBody().emplaceBlock();
     tile::StatementOp::ensureTerminator(group.getBody(), b, kernel.getLoc());
   };
-  expectRejected("nv-execute-in-order", add, "nv-add-tiles", "ordered", "`tile.statement`");
+  expectRejected("nv-execute-in-order", add, "nv-load-tiles", "ordered", "`tile.statement`");
 }
 
 //===----------------------------------------------------------------------===//

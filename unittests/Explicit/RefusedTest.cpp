@@ -160,9 +160,9 @@ TEST(RefusedShape, PartsOfTiles) {
       [](Block &b, InA, OutC) {
         auto a = b.shared<f16>(128, 128), w = b.shared<f16>(64, 64);
         auto acc = b.tcgen05.alloc<f32>(128, 64);
-        b.tcgen05.mma(slice(a, {0, 64}, {128, 64}), transposed(w), acc); // [half of A]
+        b.tcgen05.mma(slice(a, {0, 8}, {128, 64}), transposed(w), acc); // [between two steps]
       },
-      1602, "half of A");
+      1602, "between two steps");
   refuse(
       [](Block &b, InA A, OutC) {
         auto a = b.shared<f16>(128, 64);
