@@ -123,3 +123,32 @@ func.func @map(%x: i64) attributes {tile.kernel} {
   } : !v
   return
 }
+
+// A divisor that another division computes, which multiplies itself. A launch does not take the
+// remainder, either: it may be one by zero.
+// GPU-LABEL: func.func @chain.launch(
+// GPU-NOT: arith.remsi
+// GPU-LABEL: func.func @chain(
+// GPU: arith.remsi %{{.*}}, %{{.*}} {penstock.reciprocal = 3 : i64} : i64
+// GPU: arith.divsi %{{.*}}, %{{.*}} : index
+func.func @chain(%m: index, %x: index) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %i = tile.grid %m : index
+  %r = arith.remsi %m, %x : index
+  %odd = arith.ori %r, %c1 : index
+  %q = arith.divsi %i, %odd : index
+  tile.print "{}" %q : index
+  return
+}
+
+// GPU-LABEL: func.func @pair.launch(
+// GPU-NOT: tile.divmod
+// GPU-LABEL: func.func @pair(
+// GPU: arith.divsi %{{.*}}, %{{.*}} : index
+func.func @pair(%m: index, %x: index) attributes {tile.kernel} {
+  %i = tile.grid %m : index
+  %q, %r = tile.divmod %m, %x
+  %p = arith.divsi %i, %q : index
+  tile.print "{}" %p : index
+  return
+}

@@ -385,7 +385,7 @@ def StageStores : TileProgramPass<"nv-stage-stores", "Ordered", "Ordered"> {
     launches guarantee 16-byte-aligned rows and the shared tile fits beside the live ones. An
     accumulator in tensor memory that is only stored is read and stored by columns, to limit register
     use: through two shared tiles in turn, if both fit, so that TMA reads one while threads write the
-    other. An arrival that frees the accumulator moves behind its last load. Consecutive stores share
+    other. An arrival that frees the accumulator moves to after its last load. Consecutive stores share
     a wait.
     Runs after `nv-execute-in-order`.
 

@@ -52,6 +52,10 @@ public:
       if (auto division = choose(op))
         divisions.push_back(*division);
     });
+    // A divisor may be computed from the result of another division: all are cloned first.
+    for (Division &division : divisions)
+      if (division.multiplies)
+        division.entry = entryOf(division.op->getOperand(1), division.bits, division.op->getLoc());
     for (const Division &division : divisions)
       lower(division);
   }
@@ -62,6 +66,7 @@ private:
     bool multiplies; ///< by the reciprocal of its divisor
     bool isSigned;
     unsigned bits;
+    unsigned entry = 0; ///< of the reciprocal in the launch constants
   };
 
   /// Returns whether a launch can compute a value for all arguments, unlike the number of a block.
@@ -70,6 +75,11 @@ private:
     Operation *op = value.getDefiningOp();
     if (!op)
       return launch.mapping.contains(value);
+    // MLIR takes remainders for speculatable. Launches do not compute pairs.
+    bool mayTrap = isa<arith::RemSIOp, arith::RemUIOp>(op) &&
+                   getConstantIntValue(op->getOperand(1)).value_or(0) <= 0;
+    if (mayTrap || isa<tile::DivModOp>(op))
+      return false;
     return isSpeculatable(op) &&
            llvm::all_of(op->getOperands(), [&](Value operand) { return isTotal(operand); });
   }
@@ -100,10 +110,8 @@ private:
     Location loc = op->getLoc();
     Type word = b.getIntegerType(division.bits);
     Value dividend = cast(b, op->getOperand(0), word), divisor;
-    unsigned entry = 0;
     if (division.multiplies) {
-      entry = entryOf(op->getOperand(1), division.bits, loc);
-      divisor = cast(b, loadLaunchConstant(b, loc, constants, entry + 2), word);
+      divisor = cast(b, loadLaunchConstant(b, loc, constants, division.entry + 2), word);
     } else {
       divisor = cast(b, op->getOperand(1), word);
     }
@@ -116,7 +124,7 @@ private:
       if (isPositive(op->getOperand(1)))
         result->setAttr(abi::safeAttr, b.getUnitAttr());
       if (division.multiplies)
-        result->setAttr(abi::reciprocalAttr, b.getI64IntegerAttr(entry));
+        result->setAttr(abi::reciprocalAttr, b.getI64IntegerAttr(division.entry));
       return cast(b, result->getResult(0), op->getResult(0).getType());
     };
     auto quotient = [&] { return create(arith::DivSIOp(), arith::DivUIOp()); };
