@@ -37,7 +37,7 @@ PENSTOCK_EXPORT std::string find_assembler();
 PENSTOCK_EXPORT Assembled assemble(const std::string &ptx, Target target,
                                    AssembleOptions options = {});
 
-/// Outcome of a kernel in the assembler, as to registers.
+/// Result of assembling a kernel, with respect to its registers.
 struct RegisterCheck {
   enum class Outcome {
     Fits,
@@ -46,15 +46,15 @@ struct RegisterCheck {
     Rejected    ///< there is no machine code
   };
   Outcome outcome = Outcome::Fits;
-  /// True if the assembler was run. Otherwise a model of registers predicts the outcome; of spills
-  /// and serialization it reports the first.
+  /// True if the assembler was run. Otherwise a register model predicts the outcome; it does not
+  /// distinguish serialization from spills, and reports both as spills.
   bool measured = false;
   int registers = 0; ///< per thread; 0: not known
   int spilled_bytes = 0;
   int live = 0;      ///< most registers that are live in the PTX
   int available = 0; ///< of a thread
-  /// An error if the assembler rejects the kernel, else warnings. Those of the model have codes of
-  /// their own (PS1623, PS1624), and are warnings.
+  /// An error if the assembler rejects the kernel, else warnings. The model only warns, with codes
+  /// of its own (PS1623, PS1624).
   std::vector<Diagnostic> diagnostics;
 };
 /// The name of an outcome: "fits", "spills", "serialized" or "rejected".

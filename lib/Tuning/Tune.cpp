@@ -230,9 +230,9 @@ private:
     });
   }
 
-  /// Points of predicted times are never compiled otherwise: ptxas, where it is installed, has the
-  /// last word on those that reports list, and a model of its registers where it is not. Predicted
-  /// times know nothing of spills, so that those of the winner are reported.
+  /// Compiles the points that reports list, and removes points whose registers ptxas rejects, or
+  /// the register model if ptxas is not installed. Nothing else compiles points with predicted
+  /// times. These times do not include spills, so spills of the fastest point are reported.
   void removeRejected() {
     if (architectureOf(target).family == hw::Architecture::Family::X86)
       return;

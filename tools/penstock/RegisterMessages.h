@@ -11,8 +11,8 @@
 #include "penstock/inspect.h"
 
 /// Returns what check_registers reports on a kernel that was compiled for \p gpu ("sm_90a"), with
-/// the kernel's name. If
-/// \p suggest, messages on registers name a field of the kernel with which they fit.
+/// the kernel's name. If \p suggest, messages on registers name a field of the kernel with which
+/// they fit.
 penstock::RegisterCheck checkRegisters(const penstock::AnyKernel &compiled,
                                        const std::string &kernel, const std::string &gpu,
                                        const penstock::InspectOptions &options, bool suggest);

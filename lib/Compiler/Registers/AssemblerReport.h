@@ -24,7 +24,8 @@ struct AssemblerReport {
   static AssemblerReport parse(const std::string &text);
 };
 
-/// Returns an error for a rejected kernel. Source lines are those of \p kernel, if there is one.
+/// Returns the error for a rejected kernel. Maps PTX lines to source lines with \p kernel, if
+/// given.
 Diagnostic rejectionOf(const AssemblerReport &report, const std::string &text,
                        const std::optional<ModeledKernel> &kernel,
                        const hw::Architecture &architecture);

@@ -31,8 +31,8 @@ llvm::LogicalResult verifyRank2(mlir::Operation *op, mlir::Value memref, llvm::S
 /// Which part of a slot an engine takes.
 enum class Part {
   Whole,
-  Rows,           ///< rows, as long as patterns of the swizzle stay whole, which the user promises
-  KnownRectangle, ///< rows of which that is known, and columns from a constant one on
+  Rows,           ///< rows in whole swizzle patterns; the user guarantees their alignment
+  KnownRectangle, ///< rows with provable alignment, and columns from a constant offset
 };
 
 /// Engines take a tile in the layout of its whole slot.

@@ -274,10 +274,10 @@ def WritePlans : TileProgramPass<"nv-write-plans", "Bound", "Pipelined"> {
 def LoadTiles : TileProgramPass<"nv-load-tiles", "Ordered", "Ordered"> {
   let summary = "Load MMA operands before loops with TMA";
   let description = [{
-    A copy in front of the pipelined loops that nv-bind-engines assigned to TMA becomes an
-    `nv.tma.load`, before the roles begin. Each role waits for its barrier before it accesses the
-    tile; a role that does not access it, such as the one that loads the tiles of a pipelined loop,
-    does not wait.
+    Turns a copy that precedes all pipelined loops, and that nv-bind-engines assigned to TMA, into an
+    `nv.tma.load` issued before the warp roles start. Each role waits on the load's mbarrier before
+    its first access to the tile. A role that does not access the tile, such as the load role of a
+    pipelined loop, does not wait.
     In CTA pairs, threads copy.
     Runs after `nv-execute-in-order`.
 

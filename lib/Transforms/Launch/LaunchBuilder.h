@@ -14,8 +14,8 @@
 namespace penstock {
 
 /// Builds `@k.launch`: clones what launch constants are computed from and
-/// stores them. Behind the kernel's arguments it takes the array and the
-/// runtime's handle.
+/// stores them. Its parameters are the kernel's arguments, the array and
+/// the runtime's handle.
 class LaunchBuilder {
 public:
   explicit LaunchBuilder(mlir::func::FuncOp kernel);

@@ -69,13 +69,13 @@ private:
     unsigned entry = 0; ///< of the reciprocal in the launch constants
   };
 
-  /// Returns whether a launch can compute a value for all arguments, unlike the number of a block.
-  /// Dividing by zero would make it fail, although blocks may never divide.
+  /// Returns whether the launch function can evaluate a value for all arguments without a trap. It
+  /// does not know block numbers. A division by zero would fail even if no block divides.
   bool isTotal(Value value) {
     Operation *op = value.getDefiningOp();
     if (!op)
       return launch.mapping.contains(value);
-    // MLIR takes remainders for speculatable. Launches do not compute pairs.
+    // MLIR considers remainders speculatable. Launch functions do not support tile.divmod.
     bool mayTrap = isa<arith::RemSIOp, arith::RemUIOp>(op) &&
                    getConstantIntValue(op->getOperand(1)).value_or(0) <= 0;
     if (mayTrap || isa<tile::DivModOp>(op))
@@ -138,7 +138,7 @@ private:
     op->erase();
   }
 
-  /// Casts between words that are no negative numbers where they differ in width.
+  /// Casts between widths. Values are non-negative wherever the widths differ.
   static Value cast(OpBuilder &b, Value value, Type to) {
     Type from = value.getType();
     Location loc = value.getLoc();

@@ -30,9 +30,10 @@ struct Reciprocal {
   mlir::Value multiplier, shift; ///< as i64
 };
 
-/// Computes the reciprocal of an i64, of 32 bits or of 64; for 0 that of 1. With 64 bits, it is
-/// that of the absolute value; with 32 bits, of at most 2^31, whose quotients are those of larger
-/// ones.
+/// Computes the reciprocal of an i64 divisor for 32-bit or 64-bit dividends. Treats a divisor of 0
+/// as
+/// 1. With 64 bits, uses the absolute value. With 32 bits, clamps the divisor to 2^31, because all
+/// larger divisors give the same quotients.
 Reciprocal reciprocalOf(mlir::OpBuilder &b, mlir::Location loc, mlir::Value divisor, unsigned bits);
 
 /// Returns the value of a division or remainder, by multiplication. Unsigned ones have a dividend

@@ -175,8 +175,8 @@ private:
     return Engine::Threads;
   }
 
-  /// Returns whether a copy in front of all pipelined loops is the first access to an operand of a
-  /// product, and can be issued before the roles of the first loop begin.
+  /// Returns whether TMA can load the copy's tile before the warp roles start: the copy precedes
+  /// all pipelined loops and all other accesses to the tile, and a `tile.gemm` reads the tile.
   bool loadsOperand(tile::CopyOp copy) {
     Value tile = copy.getTarget();
     auto isLoopBefore = [&](scf::ForOp loop) { return loop->isBeforeInBlock(copy); };
@@ -193,7 +193,7 @@ private:
            });
   }
 
-  /// Returns whether nothing but operations without effects, and the grid, compute a value.
+  /// Returns whether a value is computed by side-effect-free operations and `tile.grid` only.
   static bool isWithoutEffects(Value value) {
     SmallVector<Value> work = {value};
     llvm::SmallPtrSet<Operation *, 8> seen;

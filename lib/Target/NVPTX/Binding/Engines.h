@@ -25,9 +25,8 @@ bool isPipelinedStatement(mlir::Operation *op);
 sched::Engine engineOf(mlir::Operation *op);
 void setEngine(mlir::Operation *op, sched::Engine engine);
 
-/// Returns whether an operation copies an operand of later products by TMA, outside of pipelined
-/// loops (nv-load-tiles). The blocks of a pair count the bytes of loads together: there, threads
-/// copy.
+/// Returns whether an operation is a TMA load that precedes the pipelined loops (nv-load-tiles). In
+/// CTA pairs, threads copy instead, because the two blocks count the bytes of loads together.
 bool isLoadBeforeLoops(mlir::Operation *op);
 
 /// Returns whether an operation is a gemm that nv-bind-engines assigned to tcgen05.

@@ -86,7 +86,7 @@ static std::optional<Bounds> boundsOfExact(Value value, unsigned depth) {
   return boundsOfOp(value.getDefiningOp(), depth);
 }
 
-/// What does not fit in a narrow type wraps around, and can be anything.
+/// A value that does not fit in a narrow type wraps around, so it has the bounds of its type.
 static std::optional<Bounds> boundsOf(Value value, unsigned depth) {
   if (!value.getType().isIntOrIndex())
     return std::nullopt;

@@ -250,8 +250,8 @@ private:
     }
   }
 
-  /// Stores one of two slabs in turn. While it is read, threads write the other one, so all of them
-  /// meet once for each slab: when one is written and the other has been read.
+  /// Stores a slab through one of two buffers in turn. Threads write one buffer while TMA reads the
+  /// other, so each slab needs one barrier: after its buffer is written and the other one is read.
   void storeInTurn(tile::CopyOp copy, Value slab, int64_t n, int64_t i, int64_t count,
                    bool repeated) {
     nv::ProxyFenceOp::create(b, loc);
