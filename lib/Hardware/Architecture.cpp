@@ -50,7 +50,7 @@ Products hopperProducts(int64_t m, int64_t n, int64_t k, int64_t elementBytes) {
 
 Products blackwellProducts(int64_t m, int64_t n, int64_t k, int64_t elementBytes, int64_t blocks) {
   int64_t kStep = 32 / elementBytes;
-  int64_t rows = std::min<int64_t>(m, 128);
+  int64_t rows = m == 192 ? 64 : std::min<int64_t>(m, 128); // of one MMA
   int64_t busy = 0, columns = 0;
   for (int64_t left = n; left > 0; left -= 256, ++columns) {
     int64_t width = std::min<int64_t>(left, 256);
@@ -59,10 +59,10 @@ Products blackwellProducts(int64_t m, int64_t n, int64_t k, int64_t elementBytes
     int64_t operands = ceilDiv((rows + width / blocks) * 32, sharedBytesPerCycle);
     busy += std::max(compute, operands);
   }
-  int64_t each = ceilDiv(m, 128) * ceilDiv(k, kStep);
+  int64_t each = ceilDiv(m, rows) * ceilDiv(k, kStep);
   // Issue to observed commit of one MMA is 136 + n/2 for M = 128 (120 for 64),
   // and a batch adds about 12.
-  return {columns * each, double(busy * each), double((m > 64 ? 136 : 120) + 12)};
+  return {columns * each, double(busy * each), double((rows > 64 ? 136 : 120) + 12)};
 }
 
 Cost amxGemm(int64_t m, int64_t n, int64_t k, int64_t elementBytes) {

@@ -257,8 +257,13 @@ Distribution mmaAccumulator(int64_t rows, int64_t cols, int64_t warps, int64_t w
 Distribution tensorMemoryAccumulator(int64_t rows, int64_t cols, int64_t warpgroups) {
   assert(warpgroups > 0 && cols * std::max<int64_t>(1, rows / 128) % warpgroups == 0);
   constexpr int64_t quarters = 4; // of the lanes, one for each warp of a warpgroup
-  if (rows == 64)
-    return mmaAccumulator(rows, cols, quarters * warpgroups, quarters);
+  if (constexpr int64_t few = 64; rows == few || rows == 3 * few) {
+    Distribution part = mmaAccumulator(few, cols, quarters * warpgroups, quarters);
+    part.shape = {rows, cols};
+    if (rows > few)
+      part.registerDigits.push_back({rows / few, 0, few});
+    return part;
+  }
   constexpr int64_t lanes = 128;
   int64_t parts = rows / lanes, sharing = warpgroups / parts; // the columns of a part
   Distribution result;

@@ -91,7 +91,8 @@ Distribution blocked(const std::vector<int64_t> &shape, int64_t threads, int64_t
 Distribution mmaAccumulator(int64_t rows, int64_t cols, int64_t warps, int64_t warpsAlongRows);
 
 /// Returns the layout of tcgen05.ld and st: 128 rows, one for each thread of a warpgroup, or 64
-/// rows, 16 for each warp, in the layout of mma.sync; several warpgroups share the columns.
+/// rows, 16 for each warp, in the layout of mma.sync, once or three times; several warpgroups share
+/// the columns.
 Distribution tensorMemoryAccumulator(int64_t rows, int64_t cols, int64_t warpgroups);
 
 /// "8x64 threads [16:1*4 8:0*1] registers [4:1*1]": extent, dimension, stride.

@@ -23,4 +23,4 @@ WRONG_PROGRAM { compile(Product{}, Target::sm_100a()); }
 // EXPECT: explicit-mma-shape.cpp:14: error PS1602: `acc` (96x64 f32, tensor) does not fit tensor memory
 // EXPECT:    14 |     auto acc = b.tcgen05.alloc<f32>(96, 64);
 // EXPECT:       |                ^
-// EXPECT:   help: accumulators have 64, 128 or 256 rows of 32-bit elements, left operands 128 or 256 rows of 16- or 32-bit ones
+// EXPECT:   help: accumulators have 64, 128, 192 or 256 rows of 32-bit elements, left operands 128 or 256 rows of 16- or 32-bit ones

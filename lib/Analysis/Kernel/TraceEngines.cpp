@@ -90,7 +90,7 @@ std::pair<int64_t, int64_t> KernelTrace::blocksOf(nv::HardwareOpInterface op) co
 
 /// The part of the rows of a tensor tile that an operation accesses, if it accesses one of several.
 std::optional<int64_t> KernelTrace::partOf(Operation *op, MemRefType type) const {
-  int64_t parts = nv::tensorParts(type);
+  int64_t parts = nv::warpgroupParts(type);
   if (tile::spaceOf(type) != tile::Space::Tensor || parts == 1)
     return std::nullopt;
   if (auto mma = dyn_cast<nv::TensorMmaOp>(op))

@@ -33,10 +33,17 @@ bool isTransposed(mlir::Value memref);
 /// Returns the column of its tile at which a view begins; none if it is not a constant.
 std::optional<int64_t> firstColumnOf(mlir::Value memref);
 
-/// Tensor memory has 128 lanes. A tile with more rows lies there in parts, side by side.
+/// Tensor memory has 128 lanes. A tile with more rows lies there in parts, side by side: 256 rows
+/// in parts of 128, 192 rows in parts of 64. An MMA writes one part.
 inline constexpr int64_t tensorLanes = 128;
-inline int64_t tensorParts(mlir::MemRefType type) {
-  return std::max<int64_t>(1, type.getDimSize(0) / tensorLanes);
+inline int64_t tensorParts(int64_t rows) {
+  return rows == 192 ? 3 : std::max<int64_t>(1, rows / tensorLanes);
+}
+inline int64_t tensorParts(mlir::MemRefType type) { return tensorParts(type.getDimSize(0)); }
+/// Returns the number of parts that different warpgroups access: a warpgroup has the lanes of one
+/// part of 128 rows, but of all parts of 64 rows.
+inline int64_t warpgroupParts(mlir::MemRefType type) {
+  return type.getDimSize(0) % tensorLanes ? 1 : tensorParts(type);
 }
 
 /// Returns whether a tile of tensor memory holds the scales of an operand: rows / 128 x K / (4 *

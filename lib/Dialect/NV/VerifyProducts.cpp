@@ -76,8 +76,8 @@ static LogicalResult verifyProduct(Operation *op, Value a, Value b, Value acc, t
   if (!product.error.empty())
     return fail(emitCoded(op, HardwareShape) << product.error);
   int64_t rows = product.m;
-  if (blackwell && !pair && rows == 2 * tensorLanes)
-    rows = tensorLanes; // of each part
+  if (blackwell && !pair && (rows == 2 * tensorLanes || rows == 192))
+    rows /= tensorParts(rows); // of each part
   int64_t groups = blackwell ? 1 : scopeOf(op).warps / warpgroupWarps;
   if (!blackwell && groups && rows % (64 * groups))
     return fail(emitCoded(op, HardwareShape)
@@ -132,12 +132,12 @@ LogicalResult TensorAllocOp::verify() {
   }
   int64_t rows = type.getDimSize(0), bits = type.getElementTypeBitWidth();
   bool whole = rows == tensorLanes || rows == 2 * tensorLanes;
-  bool accumulator = bits == 32 && (rows == 64 || whole);
+  bool accumulator = bits == 32 && (rows == 64 || rows == 192 || whole);
   bool operand = bits == 16 && whole && type.getDimSize(1) % 2 == 0;
   if (!accumulator && !operand)
     return fail(
         emitCoded(*this, HardwareShape) << describe(getResult()) << " does not fit tensor memory",
-        "accumulators have 64, 128 or 256 rows of 32-bit elements, left operands 128 or 256 "
+        "accumulators have 64, 128, 192 or 256 rows of 32-bit elements, left operands 128 or 256 "
         "rows of 16- or 32-bit ones");
   return success();
 }
@@ -212,7 +212,7 @@ LogicalResult TensorMmaOp::verify() {
   if (tile::spaceOf(typeOf(getA())) == tile::Space::Tensor && failed(verifyCells(*this, getA())))
     return failure();
   if (IntegerAttr part = getPartAttr();
-      part && (part.getInt() < 0 || part.getInt() >= tensorParts(typeOf(getAcc()))))
+      part && (part.getInt() < 0 || part.getInt() >= warpgroupParts(typeOf(getAcc()))))
     return fail(emitCoded(*this, HardwareShape)
                 << describe(getAcc()) << " has no part " << part.getInt() << " of 128 rows");
   if (!getScaleA() && !getScaleB())
@@ -247,15 +247,16 @@ static LogicalResult verifyLanes(Operation *op, Value cells, Value registers) {
   int64_t groups = scopeOf(op).warps / warpgroupWarps;
   int64_t elements = 32 / typeOf(cells).getElementTypeBitWidth(); // of a column
   // Of 64 rows, a warp reaches 16, and its threads hold pairs of columns eight at a time.
-  bool few = typeOf(cells).getDimSize(0) == 64 && elements == 1;
-  int64_t parts = tensorParts(typeOf(cells));
-  if ((typeOf(cells).getDimSize(0) != parts * tensorLanes && !few) || (groups & (groups - 1)) ||
-      groups < parts || typeOf(cells).getDimSize(1) % (groups / parts * (few ? 8 : elements)))
-    return fail(emitCoded(op, HardwareShape)
-                    << "`" << op->getName().stripDialect() << "` of " << describe(cells) << " by "
-                    << scopeOf(op).warps << " warps",
-                "4 warps reach the rows of a tile, 128 or 64, and 8 warps 256 rows; more share the "
-                "columns, of 64 rows eight at a time");
+  int64_t rows = typeOf(cells).getDimSize(0);
+  bool few = (rows == 64 || rows == 192) && elements == 1;
+  int64_t parts = warpgroupParts(typeOf(cells));
+  if ((rows != parts * tensorLanes && !few) || (groups & (groups - 1)) || groups < parts ||
+      typeOf(cells).getDimSize(1) % (groups / parts * (few ? 8 : elements)))
+    return fail(
+        emitCoded(op, HardwareShape) << "`" << op->getName().stripDialect() << "` of "
+                                     << describe(cells) << " by " << scopeOf(op).warps << " warps",
+        "4 warps reach the rows of a tile, 64, 128 or 192, and 8 warps 256 rows; more share the "
+        "columns, of 64 or 192 rows eight at a time");
   return success();
 }
 

@@ -7,9 +7,9 @@
 #t = #tile.space<tensor>
 
 // CHECK-LABEL: func.func @k(
-// CHECK: tcgen05.st.sync.aligned.16x256b.x4.b32 [$0], {$1,{{.*}}$16};
 // CHECK: %[[AT:.*]] = arith.addi %{{.*}}, %c32_i32
-// CHECK: tcgen05.st.sync.aligned.16x256b.x2.b32 [$0], {$1,{{.*}}$8};
+// CHECK: tcgen05.st.sync.aligned.16x256b.x4.b32 [$0], {$1,{{.*}}$16};
+// CHECK: tcgen05.st.sync.aligned.16x256b.x2.b32 [$0], {$1,{{.*}}$8};{{.*}} %[[AT]],
 // CHECK: tcgen05.ld.sync.aligned.16x256b.x4.b32
 // CHECK: tcgen05.ld.sync.aligned.16x256b.x2.b32
 func.func @k() attributes {tile.kernel, nv.threads = 128 : i64} {

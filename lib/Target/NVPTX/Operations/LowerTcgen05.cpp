@@ -86,7 +86,7 @@ static LogicalResult lowerScaledMma(LoweringContext &c, nv::TensorMmaOp op,
                    c.mode.ctaGroup() + ".kind::" + scaledKindOf(product) +
                    " [$0], a, b, $3, [$4], [$5], more; }",
                {c.add(target, part * columnsOfPart(op.getAcc())),
-                at(da, product.aOperand, part * nv::tensorLanes), at(db, product.bOperand, 0),
+                at(da, product.aOperand, part * (product.m / parts)), at(db, product.bOperand, 0),
                 c.i32(int32_t(instruction)),
                 c.add(scalesA, columnsOfRows * (group * scaleType.getDimSize(0) + part)),
                 c.add(scalesB, columnsOfRows * group * rowsB), accumulate});
@@ -127,7 +127,7 @@ static LogicalResult lowerTensorMma(LoweringContext &c, nv::TensorMmaOp op,
         return c.add(start, descriptorStep(layout::operandStepBytes(operand, row, k)));
       };
       Value left = inTensorMemory ? c.add(da, part * columnsOfPart(op.getA()) + k * bits / 32)
-                                  : at(da, product.aOperand, part * nv::tensorLanes);
+                                  : at(da, product.aOperand, part * (product.m / parts));
       // Descriptors are joined here from two words: each is then one instruction and a constant.
       std::string join = inTensorMemory ? "" : "mov.b64 a, {$1, " + highWord(*a) + "}; ";
       issuePtx(c, by,

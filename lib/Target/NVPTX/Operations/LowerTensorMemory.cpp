@@ -33,7 +33,7 @@ static Value ownLanes(LoweringContext &c, Value tile, int64_t columns, const Exe
     return first;
   Value group = arith::SubIOp::create(c.builder, c.loc, c.shiftRight(c.thread, 7),
                                       c.i32(by.scope.firstWarp / nv::warpgroupWarps));
-  int64_t parts = nv::tensorParts(cast<MemRefType>(tile.getType()));
+  int64_t parts = nv::warpgroupParts(cast<MemRefType>(tile.getType()));
   if (parts == 1)
     return c.add(first, c.mul(group, columns));
   // Warpgroups of one part after the other share columns.
@@ -53,19 +53,41 @@ static int64_t registersAtOnce(int64_t registers) {
 
 namespace {
 
+/// The words of a tile that one tcgen05.ld or st moves.
+struct Piece {
+  int64_t first = 0, count = 0;
+  Value address;
+};
+
 /// Access of threads to a tile in tensor memory. Of 128 rows, each has one, with a register
 /// for each column; of 64 rows, a warp has 16, with four registers for eight columns.
-struct Reach {
-  explicit Reach(Value cells) : few(cast<MemRefType>(cells.getType()).getDimSize(0) == 64) {}
+class Reach {
+public:
+  Reach(LoweringContext &c, Value cells, const RegisterTile &tile, const ExecutionScope &by) {
+    auto type = cast<MemRefType>(cells.getType());
+    few = type.getDimSize(0) % nv::tensorLanes != 0;
+    int64_t parts = few ? nv::tensorParts(type) : 1, total = words(tile) / parts;
+    Value start = ownLanes(c, cells, columns(total), by);
+    for (int64_t part = 0; part < parts; ++part)
+      for (int64_t at = 0, count; at < total; at += count) {
+        count = registersAtOnce(total - at);
+        pieces.push_back(
+            {part * total + at, count, c.add(start, part * columnsOfPart(cells) + columns(at))});
+      }
+  }
 
   /// Returns the shape and repetitions of an instruction that moves \p registers.
   std::string shape(int64_t registers) const {
     return few ? "16x256b.x" + std::to_string(registers / 4)
                : "32x32b.x" + std::to_string(registers);
   }
+
+  SmallVector<Piece> pieces;
+
+private:
   int64_t columns(int64_t registers) const { return few ? 2 * registers : registers; }
 
-  bool few;
+  bool few; ///< lanes of a warp hold 16 rows
 };
 
 /// Tiles that tcgen05.ld loads, and nothing has awaited.
@@ -77,21 +99,17 @@ struct LoadedTiles {
 
 static void lowerTensorLoad(LoweringContext &c, nv::TensorLoadOp op, const ExecutionScope &by) {
   RegisterTile &tile = *registersOf(c, op.getTarget());
-  Reach reach(op.getSource());
-  int64_t total = words(tile);
-  Value address = ownLanes(c, op.getSource(), reach.columns(total), by);
-  for (int64_t at = 0, count; at < total; at += count) {
-    count = registersAtOnce(total - at);
+  Reach reach(c, op.getSource(), tile, by);
+  for (auto [first, count, address] : reach.pieces) {
     InlinePtx load = c.inlinePtx();
     for (int64_t i = 0; i < count; ++i)
       load.output(c.builder.getI32Type());
     SmallVector<Value> loaded =
-        load.input(c.add(address, reach.columns(at)))
-            .emit("tcgen05.ld.sync.aligned." + reach.shape(count) + ".b32 " +
-                      operandList(0, count) + ", [$" + std::to_string(count) + "];",
-                  PtxEffects::Memory);
+        load.input(address).emit("tcgen05.ld.sync.aligned." + reach.shape(count) + ".b32 " +
+                                     operandList(0, count) + ", [$" + std::to_string(count) + "];",
+                                 PtxEffects::Memory);
     for (int64_t i = 0; i < count; ++i)
-      writeWord(c, tile, at + i, loaded[size_t(i)]);
+      writeWord(c, tile, first + i, loaded[size_t(i)]);
   }
   c.state<LoadedTiles>().tiles.push_back(&tile);
 }
@@ -104,14 +122,11 @@ static void lowerTensorWaitLoad(LoweringContext &c, nv::TensorWaitLoadOp) {
 
 static void lowerTensorStore(LoweringContext &c, nv::TensorStoreOp op, const ExecutionScope &by) {
   RegisterTile &tile = *registersOf(c, op.getSource());
-  Reach reach(op.getTarget());
-  int64_t total = words(tile);
-  Value address = ownLanes(c, op.getTarget(), reach.columns(total), by);
-  for (int64_t at = 0, count; at < total; at += count) {
-    count = registersAtOnce(total - at);
-    SmallVector<Value> operands = {c.add(address, reach.columns(at))};
+  Reach reach(c, op.getTarget(), tile, by);
+  for (auto [first, count, address] : reach.pieces) {
+    SmallVector<Value> operands = {address};
     for (int64_t i = 0; i < count; ++i) {
-      Value word = readWord(c, tile, at + i);
+      Value word = readWord(c, tile, first + i);
       if (!word.getType().isInteger(32))
         word = LLVM::BitcastOp::create(c.builder, c.loc, c.builder.getI32Type(), word);
       operands.push_back(word);

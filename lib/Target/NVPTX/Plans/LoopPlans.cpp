@@ -79,7 +79,7 @@ int64_t warpsFor(Operation *statement) {
     return nv::warpgroupWarps;
   auto copy = cast<tile::CopyOp>(statement);
   Value cells = engine == Engine::Tcgen05Load ? copy.getSource() : copy.getTarget();
-  return nv::warpgroupWarps * nv::tensorParts(cast<MemRefType>(cells.getType()));
+  return nv::warpgroupWarps * nv::warpgroupParts(cast<MemRefType>(cells.getType()));
 }
 
 /// Warps of each role. Other roles are warps after the compute warps, or the first of these

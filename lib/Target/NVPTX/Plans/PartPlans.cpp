@@ -38,7 +38,7 @@ int64_t partsOf(const PipelineLoop &loop) {
     if (bound.executedBy != Engine::Tcgen05Mma)
       continue;
     auto type = cast<MemRefType>(cast<tile::GemmOp>(statement.op).getAcc().getType());
-    int64_t own = nv::tensorParts(type);
+    int64_t own = nv::warpgroupParts(type);
     if (parts && *parts != own)
       return 1;
     parts = own;
