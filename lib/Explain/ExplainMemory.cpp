@@ -9,6 +9,8 @@
 #include "Dialect/Tile/Locations.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Layout/BankConflicts.h"
+#include "Layout/MatrixStore.h"
+#include "Target/NVPTX/Phases/KernelArchitecture.h"
 #include "Target/NVPTX/Placement/SharedTiles.h"
 
 using namespace mlir;
@@ -84,6 +86,7 @@ std::string conflictsText(const std::string &what, const layout::TileAccesses &a
 /// Copies between registers and shared memory, and from layout to layout through it.
 std::string bankConflicts(func::FuncOp kernel) {
   std::vector<std::string> lines;
+  bool stmatrix = nvptx::architectureOf(kernel).tma; // both require sm_90
   kernel.walk([&](tile::CopyOp copy) {
     const layout::Distribution *from = nv::layoutOf(copy.getSource()),
                                *to = nv::layoutOf(copy.getTarget());
@@ -109,6 +112,11 @@ std::string bankConflicts(func::FuncOp kernel) {
     if (!shared)
       return;
     auto byteOf = [&](int64_t row, int64_t col) { return shared->byteOf(row, col); };
+    if (from && stmatrix && !shared->transposed)
+      if (auto pieces = layout::matrixStorePieces(*from, shared->tile)) {
+        add("stmatrix of " + target + " takes", *pieces, 2, byteOf);
+        return;
+      }
     int64_t stored = shared->tile.elementBits / 8;
     add(from ? "writing " + target + " takes" : "reading " + source + " takes", from ? *from : *to,
         std::max<int64_t>(1, stored), byteOf);

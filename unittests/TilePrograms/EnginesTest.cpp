@@ -31,6 +31,21 @@ template <class T, class S> struct OneProduct {
   }
 };
 
+/// A product of one block that passes through a shared tile.
+struct StoredProduct {
+  int n = 64;
+  static constexpr auto signature = "A[M,K], B[N,K] -> C[M,N]";
+  void operator()(Block &b, In<f16, 2> A, In<f16, 2> B, Out<f16, 2> C) const {
+    auto As = b.shared<f16>(64, 32), Bs = b.shared<f16>(n, 32), stored = b.shared<f16>(64, n);
+    auto acc = b.local<f32>(64, n);
+    b.copy(A.at(0, 0), As);
+    b.copy(B.at(0, 0), Bs);
+    b.gemm(As, transposed(Bs), acc, {.accumulate = false});
+    b.copy(acc, stored);
+    b.copy(stored, C.at(0, 0));
+  }
+};
+
 template <class Kernel> std::string ptxOf(const Kernel &kernel, Target target) {
   auto compiled = try_compile(kernel, target);
   EXPECT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
@@ -235,6 +250,61 @@ TEST(Engines, PartsOfKAreRight) {
       }
 }
 
+/// 192 rows are three MMAs of 64, of which each warp reads 16 rows.
+TEST(Engines, ThreePartsOfRows) {
+  Target target = Target::sm_100a().emulated();
+  std::string ptx = ptxOf(OneProduct<f16, f32>{.m = 192, .n = 64, .k = 16}, target);
+  size_t count = 0;
+  for (size_t at = 0; (at = ptx.find("tcgen05.mma", at)) != std::string::npos; ++at)
+    ++count;
+  EXPECT_EQ(count, 3u);
+  EXPECT_TRUE(contains(ptx, "tcgen05.ld.sync.aligned.16x256b"));
+  for (auto [n, k] :
+       {std::pair(16, 16), std::pair(64, 64), std::pair(96, 32), std::pair(160, 48)}) {
+    expectSameProduct<f16, f32>(192, n, k, target);
+    expectSameProduct<i8, i32>(192, n, 2 * k, target);
+  }
+  EXPECT_TRUE(contains(ptxOf(OneProduct<f16, f32>{.m = 192, .n = 176}, target), "mma.sync"));
+}
+
+/// Accumulators of warps are stored as matrices, 16 x 16 elements of 16 bits by an instruction.
+TEST(Engines, AccumulatorsAreStoredAsMatrices) {
+  for (auto [target, n, stores] :
+       {std::tuple(Target::sm_90a(), 64, 4), std::tuple(Target::sm_90a(), 40, 3),
+        std::tuple(Target::sm_80(), 64, 0)}) {
+    std::string ptx = ptxOf(StoredProduct{.n = n}, target.emulated());
+    int count = 0;
+    for (size_t at = 0; (at = ptx.find("stmatrix.sync.aligned", at)) != std::string::npos; ++at)
+      ++count;
+    EXPECT_EQ(count, stores) << n;
+  }
+}
+
+TEST(Engines, StoredMatricesAreRight) {
+  for (const Target &target : {Target::sm_80().emulated(), Target::sm_90a().emulated(),
+                               Target::sm_100a().emulated(), Target::sm_120a().emulated()})
+    for (int n : {8, 16, 40, 64, 72, 128, 256}) {
+      constexpr int m = 64, k = 32;
+      std::vector<f16> a(size_t(m * k)), b(size_t(n * k)), c(size_t(m * n), f16(-1));
+      for (size_t i = 0; i < a.size(); ++i)
+        a[i] = f16(float(int(i * 7 % 5) - 2));
+      for (size_t i = 0; i < b.size(); ++i)
+        b[i] = f16(float(int(i * 11 % 7) - 3));
+      auto compiled = try_compile(StoredProduct{.n = n}, target);
+      ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+      auto found =
+          compiled.kernel.try_launch({}, view(a, {m, k}), view(b, {n, k}), view(c, {m, n}));
+      ASSERT_TRUE(found.empty()) << to_text(found);
+      for (int i = 0; i < m; ++i)
+        for (int j = 0; j < n; ++j) {
+          float sum = 0;
+          for (int l = 0; l < k; ++l)
+            sum += float(a[size_t(i * k + l)]) * float(b[size_t(j * k + l)]);
+          ASSERT_EQ(float(c[size_t(i * n + j)]), sum) << n << " at " << i << ", " << j;
+        }
+    }
+}
+
 /// What no descriptor describes is multiplied by mma.sync, with the reason.
 TEST(Engines, OtherProductsHaveAReason) {
   auto reasonOf = [](const PartsOfK &kernel, const char *gpu) {
@@ -280,7 +350,9 @@ std::string bestEngine(const EngineUse &use, bool hopper) {
     return "any";
   if (hopper)
     return acc.rows % 64 == 0 && acc.columns <= 256 ? "wgmma" : "mma.sync";
-  bool rows = acc.rows == 64 || acc.rows == 128 || acc.rows == 256;
+  // 192 rows are three MMAs of 64, side by side in the 512 columns of tensor memory.
+  bool rows = acc.rows == 64 || acc.rows == 128 || acc.rows == 256 ||
+              (acc.rows == 192 && acc.columns * 3 <= 512);
   return rows && acc.columns % 16 == 0 && acc.columns <= 256 ? "tcgen05.mma" : "mma.sync";
 }
 

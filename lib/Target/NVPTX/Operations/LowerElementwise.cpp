@@ -13,6 +13,7 @@
 #include "Target/NVPTX/Operations/LowerElementwise.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Target/NVPTX/Binding/Engines.h"
+#include "Target/NVPTX/Matrices/StoreMatrix.h"
 #include "Target/NVPTX/Operations/LowerMapBody.h"
 #include "Target/NVPTX/Operations/Operations.h"
 #include "Target/NVPTX/Operations/VectorAccess.h"
@@ -273,6 +274,8 @@ static LogicalResult lowerCopy(LoweringContext &c, tile::CopyOp op, const Execut
   SmallVector<Value> base = baseOf(c, layout, by);
   Value first = to ? Value() : holdsFirstCopy(c, layout, by);
   Value tensor = op.readsTensor() ? op.getSource() : op.writesTensor() ? op.getTarget() : Value();
+  if (from && !to && !tensor && storeMatrices(c, op, *from, by))
+    return success();
   if (!tensor) {
     int64_t run = !from || !to ? layout.registers() : hasHalves(*to) ? 2 : 1;
     for (auto [side, memref] : {std::pair(from, op.getSource()), std::pair(to, op.getTarget())})

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/Tile/TileTypes.h"
+#include "Target/NVPTX/Matrices/OperandFragments.h"
 #include "Target/NVPTX/Operations/MmaSync.h"
-#include "Target/NVPTX/Operations/OperandFragments.h"
 #include "Target/NVPTX/Operations/Operations.h"
 #include "Target/NVPTX/Placement/TileLayouts.h"
 #include "Target/NVPTX/Threads/Coordinates.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/Operands.h"
 #include "Dialect/Tile/TileTypes.h"
-#include "Target/NVPTX/Operations/MatrixDescriptors.h"
+#include "Target/NVPTX/Matrices/MatrixDescriptors.h"
 #include "Target/NVPTX/Operations/Operations.h"
 #include "Target/NVPTX/Threads/Views.h"
 

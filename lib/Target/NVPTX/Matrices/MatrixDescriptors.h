@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_TARGET_NVPTX_OPERATIONS_MATRIXDESCRIPTORS_H
-#define PENSTOCK_TARGET_NVPTX_OPERATIONS_MATRIXDESCRIPTORS_H
+#ifndef PENSTOCK_TARGET_NVPTX_MATRICES_MATRIXDESCRIPTORS_H
+#define PENSTOCK_TARGET_NVPTX_MATRICES_MATRIXDESCRIPTORS_H
 
 #include "Target/NVPTX/Threads/LoweringContext.h"
 
@@ -27,4 +27,4 @@ int64_t descriptorStep(int64_t bytes);
 
 } // namespace penstock::nvptx
 
-#endif // PENSTOCK_TARGET_NVPTX_OPERATIONS_MATRIXDESCRIPTORS_H
+#endif // PENSTOCK_TARGET_NVPTX_MATRICES_MATRIXDESCRIPTORS_H

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Target/NVPTX/Operations/OperandFragments.h"
+#include "Target/NVPTX/Matrices/OperandFragments.h"
 #include "Target/NVPTX/Threads/LoweringContext.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"

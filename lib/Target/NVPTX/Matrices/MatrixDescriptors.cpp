@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Target/NVPTX/Operations/MatrixDescriptors.h"
+#include "Target/NVPTX/Matrices/MatrixDescriptors.h"
 #include "Target/NVPTX/Threads/LoweringContext.h"
 #include "Target/NVPTX/Threads/Views.h"
 

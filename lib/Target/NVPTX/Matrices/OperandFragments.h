@@ -14,8 +14,8 @@
 // register per step would be live in the whole loop. It is exact, because slots are aligned.
 //
 //===----------------------------------------------------------------------===//
-#ifndef PENSTOCK_TARGET_NVPTX_OPERATIONS_OPERANDFRAGMENTS_H
-#define PENSTOCK_TARGET_NVPTX_OPERATIONS_OPERANDFRAGMENTS_H
+#ifndef PENSTOCK_TARGET_NVPTX_MATRICES_OPERANDFRAGMENTS_H
+#define PENSTOCK_TARGET_NVPTX_MATRICES_OPERANDFRAGMENTS_H
 
 #include "Layout/SharedTile.h"
 #include "Target/NVPTX/Threads/Views.h"
@@ -83,4 +83,4 @@ private:
 
 } // namespace penstock::nvptx
 
-#endif // PENSTOCK_TARGET_NVPTX_OPERATIONS_OPERANDFRAGMENTS_H
+#endif // PENSTOCK_TARGET_NVPTX_MATRICES_OPERANDFRAGMENTS_H
