@@ -20,6 +20,8 @@ ArrayRef<OrderRule> penstock::orderRules() {
       {"nv-overlap-products", "nv-place-accumulators",
        "a second version of an accumulator is planned while it is one local tile"},
       {"nv-assign-roles", "nv-share-copies", "blocks of a cluster share copies of the load role"},
+      {"nv-zero-accumulators", "nv-stage-stores",
+       "only unconditional loads of accumulators are staged in pieces"},
       {"nv-stage-stores", "nv-request-blocks",
        "staged stores end in the body of the loop over blocks, which nv-request-blocks replaces"},
       {"nv-narrow-masks", "nv-skip-identities", "only narrowed masks are compared and skipped"},

@@ -118,7 +118,9 @@ void penstock::buildBlockPipeline(OpPassManager &passes, const hw::Architecture 
   addNested(passes, createExecuteInOrder());
   addNested(passes, createLoadTiles());
   addNested(passes, createAddTiles());
+  addNested(passes, createZeroAccumulators());
   addNested(passes, createStageStores());
+  addNested(passes, createHintCaches());
   addNested(passes, createRequestBlocks());
   endPhase(passes, options, nv::Phase::Ordered, "nv-request-blocks");
 }
@@ -144,6 +146,7 @@ void penstock::buildDevicePipeline(OpPassManager &passes, const hw::Architecture
   endPhase(passes, options, nv::Phase::Placed, "nv-insert-syncs");
   if (options.checkBarriers)
     addNested(passes, createCheckBarriers());
+  addNested(passes, createPrefetchScalars());
   addNested(passes, createAdvanceSlots());
   addNested(passes, createNarrowMasks());
   addNested(passes, createSkipIdentities());

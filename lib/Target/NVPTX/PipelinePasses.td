@@ -378,6 +378,60 @@ def AddTiles : TileProgramPass<"nv-add-tiles", "Ordered", "Ordered"> {
   let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::arith::ArithDialect"];
 }
 
+def ZeroAccumulators : TileProgramPass<"nv-zero-accumulators", "Ordered", "Ordered"> {
+  let summary = "Zero accumulators in tensor memory after loops without iterations";
+  let description = [{
+    The first MMA of a loop overwrites its accumulator, so a load after the loop is conditional: without
+    iterations, the registers keep the zeros that they were filled with. This pass makes the load
+    unconditional. Loops without iterations store zeros to tensor memory instead, at most 32 columns per
+    thread and instruction, so the common path has no moves of zeros.
+
+    Runs before `nv-stage-stores`, which loads the accumulator in pieces.
+
+    Example (`--nv-zero-accumulators`):
+
+    ```mlir
+    !t = memref<128x64xf32, #tile.space<tensor>>
+    !c = memref<128x64xf32, #tile.space<local>>
+    func.func @k(%some: i1) attributes {tile.kernel, nv.tile_program, tile.target = "sm_100a", nv.threads = 128 : i64} {
+      %zero = arith.constant 0.0 : f32
+      %cells = nv.tcgen05.alloc "acc" : !t
+      %acc = tile.alloc "acc" : !c
+      tile.fill %acc, %zero : !c, f32
+      scf.if %some {
+        nv.tcgen05.load %cells to %acc : !t, !c
+        nv.tcgen05.wait_load
+      }
+      nv.tcgen05.dealloc %cells : !t
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    ...
+    %1 = arith.xori %arg0, %true : i1
+    scf.if %1 {
+      %cst_1 = arith.constant
+      tile.fill %0, %cst_1
+      %subview = memref.subview %acc[0, 0] [128, 32]
+      nv.tcgen05.store %0 to %subview
+      %subview_2 = memref.subview %acc[0, 32] [128, 32]
+      nv.tcgen05.store %0 to %subview_2
+      nv.tcgen05.wait_store
+    }
+    nv.tcgen05.load %acc to %acc_0
+    nv.tcgen05.wait_load
+    ...
+    ```
+
+    Tests: test/Target/NVPTX/zero-accumulators.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
 def StageStores : TileProgramPass<"nv-stage-stores", "Ordered", "Ordered"> {
   let summary = "Store accumulators through shared memory with TMA";
   let description = [{
@@ -426,6 +480,44 @@ def StageStores : TileProgramPass<"nv-stage-stores", "Ordered", "Ordered"> {
   }];
   let dependentDialects = ["::penstock::nv::NVDialect", "::mlir::scf::SCFDialect",
                            "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def HintCaches : TileProgramPass<"nv-hint-caches", "Ordered", "Ordered"> {
+  let summary = "Mark TMA loads of tensors that are read once";
+  let description = [{
+    A TMA load gets the L2 priority `evict_first` if no byte of its tensor is loaded twice: it is the only
+    access to the tensor, and each coordinate of the block and each loop around it selects other rows or
+    columns. Examples are the KV cache of attention for one query, and Q of attention. Operands of a
+    matmul are read by a row or a column of blocks, and are not marked.
+
+    Example (`--nv-hint-caches`):
+
+    ```mlir
+    !T = memref<?x?xf16, strided<[?, 1]>, #tile.space<global>>
+    !s = memref<128x64xf16, #tile.space<shared>>
+    func.func @k(%x: !T, %n: index) attributes {tile.kernel, nv.tile_program, tile.target = "sm_90a", nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c128 = arith.constant 128 : index
+      %block = tile.grid %n : index
+      %X = tile.alloc "X" : !s
+      %full = nv.mbarrier.alloc "full" [1] : !nv.barriers<1>
+      %m = arith.muli %block, %c128 : index
+      nv.tma.load %x[%m, %c0] to %X, %full[%c0] : !T, !s, !nv.barriers<1>
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    ...
+    nv.tma.load %arg0[%1, %c0] to %X, %full[%c0] cache "evict_first"
+    ...
+    ```
+
+    Tests: test/Target/NVPTX/hint-caches.mlir
+  }];
+  let dependentDialects = ["::penstock::nv::NVDialect"];
 }
 
 def ExecuteInOrder : TileProgramPass<"nv-execute-in-order", "Pipelined", "Ordered"> {

@@ -224,6 +224,60 @@ def CheckBarriers : Pass<"nv-check-barriers", "::mlir::func::FuncOp"> {
   ];
 }
 
+def PrefetchScalars : TileProgramPass<"nv-prefetch-scalars", "Placed", "Placed"> {
+  let summary = "Load coordinates of copies one iteration ahead";
+  let description = [{
+    In a loop whose copies take coordinates from a tensor, such as a page table, each iteration loads the
+    coordinates of the next one. They arrive while the warp waits for a free slot, so the copy is issued
+    without waiting for memory. A load is moved if nothing writes its tensor during the kernel, and if
+    its indices and the conditions around it depend only on the iteration.
+
+    Example (`--nv-prefetch-scalars`):
+
+    ```mlir
+    !T = memref<?x?x?xf16, strided<[?, ?, 1]>, #tile.space<global>>
+    !P = memref<?xi32, strided<[1]>, #tile.space<global>>
+    !s = memref<64x64xf16, #tile.space<shared>>
+    func.func @k(%x: !T, %pages: !P, %n: index) attributes {tile.kernel, tile.target = "sm_80", nv.tile_program, nv.threads = 128 : i64} {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %X = tile.alloc "X" : !s
+      scf.for %i = %c0 to %n step %c1 {
+        %page = tile.load %pages[%i] : !P -> i32
+        %at = arith.index_cast %page : i32 to index
+        nv.cp_async %x[%at, %c0, %c0] to %X : !T, !s
+      }
+      return
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    ...
+    %0 = arith.cmpi slt, %c0, %arg2 : index
+    %1 = scf.if %0 -> (i32) {
+      %3 = tile.load %arg1[%c0]
+      scf.yield %3 : i32
+    } else {
+    ...
+    %2 = scf.for %arg3 = %c0 to %arg2 step %c1 iter_args(%arg4 = %1) -> (i32) {
+      %3 = arith.addi %arg3, %c1 : index
+      %4 = arith.cmpi slt, %3, %arg2 : index
+      %5 = scf.if %4 -> (i32) {
+        %7 = tile.load %arg1[%3]
+    ...
+      %6 = arith.index_cast %arg4 : i32 to index
+      nv.cp_async %arg0[%6, %c0, %c0] to %X
+      scf.yield %5 : i32
+    ...
+    ```
+
+    Tests: test/Target/NVPTX/prefetch-scalars.mlir
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def AdvanceSlots : KernelPass<"nv-advance-slots", "Placed", "Placed"> {
   let summary = "Advance ring slots without a division";
   let description = [{

@@ -131,12 +131,8 @@ private:
     }
     if (!load)
       return {};
-    Operation *at =
-        load->getBlock()->findAncestorOpInBlock(*copy) ? load.getOperation() : load->getParentOp();
-    return isa<scf::IfOp, nv::TensorLoadOp>(at) && at->getBlock() == copy->getBlock() &&
-                   at->isBeforeInBlock(copy)
-               ? load
-               : nv::TensorLoadOp();
+    return load->getBlock() == copy->getBlock() && load->isBeforeInBlock(copy) ? load
+                                                                               : nv::TensorLoadOp();
   }
 
   void stage(tile::CopyOp copy) {
@@ -185,29 +181,17 @@ private:
       tile->erase();
   }
 
-  /// Erases a load with its wait and fences, and a condition that nothing is left under.
+  /// Erases a load with its wait and fences.
   static void eraseLoad(nv::TensorLoadOp load) {
-    Operation *parent = load->getParentOp();
     if (auto before = dyn_cast_or_null<nv::TensorFenceOp>(load->getPrevNode()))
       before.erase();
     while (isa_and_nonnull<nv::TensorWaitLoadOp, nv::TensorFenceOp>(load->getNextNode()))
       load->getNextNode()->erase();
     load.erase();
-    if (auto some = dyn_cast<scf::IfOp>(parent);
-        some && some.thenBlock()->without_terminator().empty())
-      some.erase();
   }
 
-  /// Columns of an accumulator from \p n on, or zeros where the load is skipped.
+  /// Loads columns of an accumulator from \p n on.
   void loadColumns(nv::TensorLoadOp load, Value registers, int64_t n, int64_t columns) {
-    OpBuilder::InsertionGuard guard(b);
-    if (auto some = dyn_cast<scf::IfOp>(load->getParentOp())) {
-      Value zero =
-          arith::ConstantOp::create(b, loc, b.getZeroAttr(typeOf(registers).getElementType()));
-      tile::FillOp::create(b, loc, registers, zero);
-      auto again = scf::IfOp::create(b, loc, some.getCondition(), /*withElseRegion=*/false);
-      b.setInsertionPointToStart(again.thenBlock());
-    }
     SmallVector<OpFoldResult> offsets = {b.getIndexAttr(0), b.getIndexAttr(n)};
     SmallVector<OpFoldResult> sizes = {b.getIndexAttr(typeOf(registers).getDimSize(0)),
                                        b.getIndexAttr(columns)};
