@@ -176,7 +176,8 @@ CaseResult compare(uint64_t seed, Counters &counters, const Preferences *imposed
   Form form;
   form.seed = derive(seed, 2);
   bool ofWarps = random.chance(40);
-  form.rows = ofWarps ? random.of({16, 32, 48, 64, 128}) : random.of({64, 64, 128, 128, 256, 256});
+  form.rows =
+      ofWarps ? random.of({16, 32, 48, 64, 128}) : random.of({64, 64, 128, 128, 192, 256, 256});
   form.keys = random.of({16, 32, 48, 64, 64, 80, 96, 112, 128, 128});
   form.depth = random.of({16, 32, 64, 64, 96, 128});
   form.width = random.of({16, 32, 64, 64, 80, 96, 128});

@@ -40,8 +40,9 @@ template <class E, class S, class R> struct Matmul {
   bool ofWarps = false; ///< by mma.sync
 
   void operator()(Block &b, In<E, 2> A, In<E, 2> At, In<E, 3> Aa, In<E, 2> B, In<E, 2> Bt,
-                  Out<R, 2> C) const {
-    Writer<In<E, 2>, In<E, 3>, Out<R, 2>>{b, A, At, Aa, B, Bt, C, blackwell, ofWarps, Random(seed)}
+                  In<i32, 1> Steps, Out<R, 2> C) const {
+    Writer<In<E, 2>, In<E, 3>, Out<R, 2>>{b,     A, At,        Aa,      B,           Bt,
+                                          Steps, C, blackwell, ofWarps, Random(seed)}
         .run();
   }
 
@@ -51,6 +52,7 @@ template <class E, class S, class R> struct Matmul {
     const Two &A, &At;
     const Three &Aa;
     const Two &B, &Bt;
+    const In<i32, 1> &Steps; ///< which steps of K to multiply
     const Result &C;
     bool blackwell, ofWarps;
     Random random;
@@ -67,7 +69,7 @@ template <class E, class S, class R> struct Matmul {
       body = odd(35) ? random.between(3, 13) : random.below(3);
       if (random.chance(30))
         body = random.of({computedOperand, twoProducts});
-      m = blackwell ? random.of({128, 128, 256}) : random.of({64, 128, 128, 256});
+      m = blackwell ? random.of({64, 128, 128, 192, 256}) : random.of({64, 128, 128, 256});
       n = random.of({8, 16, 32, 64, 128});
       k = random.of({32, 32, 64});
       if (ofWarps) { // whose divisions are square or not, with odd numbers of blocks of columns
@@ -170,8 +172,12 @@ template <class E, class S, class R> struct Matmul {
       Index tiles = !odd()              ? depth
                     : random.chance(50) ? Index(random.between(0, 4))
                                         : A.size(1) / k;
+      bool lookedUp = random.chance(20); // coordinates that are loaded one iteration ahead
       for (Index i : b.pipelined(tiles, options())) {
-        Index k0 = !odd() ? i * k : random.chance(50) ? i * k + k : (tiles - 1 - i) * k;
+        Index k0 = lookedUp            ? cast<index_t>(Steps.load(i)) * k
+                   : !odd()            ? i * k
+                   : random.chance(50) ? i * k + k
+                                       : (tiles - 1 - i) * k;
         auto loadA = [&] {
           CopyOptions copying{.fill = odd() ? 1.0 : 0.0};
           if (deepA)
@@ -362,12 +368,15 @@ template <class E, class S, class R> CaseResult divide(uint64_t seed, Counters &
     auto a = numbers<E>(random, s.m * s.k), at = numbers<E>(random, s.m * s.k),
          aa = numbers<E>(random, 2 * s.m * s.k), b = numbers<E>(random, s.n * s.k),
          bt = numbers<E>(random, s.n * s.k);
+    std::vector<i32> steps(200); // at least one for each iteration
+    for (i32 &step : steps)
+      step = i32(random.between(0, 6));
     std::vector<R> ours(size_t(s.m * s.n), R(7)), theirs = ours;
     // Sized so that `Aa.at(m0, 1, k0).dims(0, 2)` has rows to copy as well.
     auto launch = [&](const auto &built, const LaunchOptions &options, std::vector<R> &c) {
       return built.try_launch(options, view(a, {s.m, s.k}), view(at, {s.k, s.m}),
                               view(aa, {2, s.m, s.k}), view(b, {s.n, s.k}), view(bt, {s.k, s.n}),
-                              view(c, {s.m, s.n}));
+                              view(steps, {int64_t(steps.size())}), view(c, {s.m, s.n}));
     };
     auto faults = launch(native.kernel, {}, theirs);
     LaunchOptions timing{.completion = random.of({Completion::Eager, Completion::Latest,
