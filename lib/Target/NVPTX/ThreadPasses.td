@@ -480,7 +480,9 @@ def LowerThreads : Pass<"nv-lower-threads", "::mlir::ModuleOp"> {
 def LowerThreadsToLLVM : Pass<"nv-lower-to-llvm", "::mlir::ModuleOp"> {
   let summary = "Convert the code of one thread to the LLVM dialect for NVPTX";
   let description = [{
-    Upstream's patterns, with indices of 64 bits as on all targets.
+    Upstream's patterns, with indices of 64 bits as on all targets. Mathematical functions are
+    expanded first. Divisions and square roots of f16 and f32 become sequences that round
+    correctly without calls: an approximation, FMAs and a branch for results that may be subnormal.
 
     Example (`--nv-lower-to-llvm`):
 
@@ -506,9 +508,11 @@ def LowerThreadsToLLVM : Pass<"nv-lower-to-llvm", "::mlir::ModuleOp"> {
     }
     ```
 
-    Tests: test/Target/NVPTX/lower-threads.mlir
+    Tests: test/Target/NVPTX/lower-threads.mlir, test/Target/NVPTX/rounded-math.mlir
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect", "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 #endif // PENSTOCK_TARGET_NVPTX_THREADPASSES

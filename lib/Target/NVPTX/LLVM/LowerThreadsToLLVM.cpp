@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/LLVM/DoubleMath.h"
+#include "Target/NVPTX/LLVM/RoundedMath.h"
 #include "Target/NVPTX/LLVM/SingleMath.h"
 #include "Target/NVPTX/Passes.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -81,6 +82,7 @@ struct LowerThreadsToLLVM : penstock::impl::LowerThreadsToLLVMBase<LowerThreadsT
     arith::populateCeilFloorDivExpandOpsPatterns(simpler);
     simpler.add<RemainderPattern>(context);
     nvptx::populateSingleMathPatterns(simpler);
+    nvptx::populateRoundedMathPatterns(simpler);
     nvptx::populateDoubleMathPatterns(simpler);
     populateMathPolynomialApproximationPatterns(simpler, [](StringRef name) {
       name.consume_front("math.");
