@@ -508,7 +508,7 @@ def LowerThreadsToLLVM : Pass<"nv-lower-to-llvm", "::mlir::ModuleOp"> {
     }
     ```
 
-    Tests: test/Target/NVPTX/lower-threads.mlir, test/Target/NVPTX/rounded-math.mlir
+    Tests: test/Target/NVPTX/lower-threads.mlir
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
                            "::mlir::cf::ControlFlowDialect", "::mlir::math::MathDialect",
