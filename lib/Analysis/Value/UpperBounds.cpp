@@ -48,6 +48,10 @@ Bound UpperBounds::derive(Value value) {
   Operation *op = value.getDefiningOp();
   if (isa<memref::DimOp>(op))
     return mostOfSize;
+  if (auto index = dyn_cast<tile::ElementIndexOp>(op)) {
+    auto shape = cast<MemRefType>(op->getParentOfType<tile::MapOp>().getTarget().getType());
+    return shape.getDimSize(unsigned(index.getDim())) - 1;
+  }
   auto operand = [&](unsigned i) { return mostOf(op->getOperand(i)); };
   if (isa<tile::BindOp, arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
     return within(operand(0));
@@ -69,6 +73,14 @@ Bound UpperBounds::derive(Value value) {
     return x && y && !llvm::AddOverflow(*x, *y, result) ? within(result) : std::nullopt;
   if (isa<arith::MulIOp>(op))
     return x && y && !llvm::MulOverflow(*x, *y, result) ? within(result) : std::nullopt;
+  if (isa<arith::ShLIOp, arith::ShRUIOp>(op)) {
+    if (!x || !y || *y >= int64_t(width) || !getConstantIntValue(op->getOperand(1)))
+      return std::nullopt;
+    if (isa<arith::ShRUIOp>(op))
+      return *x >> *y;
+    return *y < 63 && !llvm::MulOverflow(*x, int64_t(1) << *y, result) ? within(result)
+                                                                       : std::nullopt;
+  }
   if (isa<arith::MinUIOp, arith::AndIOp>(op)) // one bound is enough
     return x && y ? std::min(*x, *y) : x ? x : y;
   if (isa<arith::MaxSIOp>(op))

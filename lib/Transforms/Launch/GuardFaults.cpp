@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "Analysis/Value/UpperBounds.h"
 #include "Analysis/Value/WrappingCounters.h"
 #include "Dialect/Tile/TileDialect.h"
 #include "Dialect/Tile/TileTypes.h"
@@ -96,13 +97,22 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
   // Elements
   //===------------------------------------------------------------------===//
 
+  /// Returns the largest value of an integer that is not negative; none if that is not proven.
+  /// Launches on GPUs check that extents fit in 31 bits. Nothing is kept, because guards replace
+  /// operations.
+  std::optional<int64_t> mostOf(Value value) {
+    return UpperBounds(keepElements ? std::numeric_limits<int32_t>::max()
+                                    : std::numeric_limits<int64_t>::max())
+        .mostOf(value);
+  }
+
   /// Returns whether all indices are inside; null if that is known.
   Value insideOf(OpBuilder &b, Location loc, Value memref, ValueRange indices) {
     auto type = cast<MemRefType>(memref.getType());
     Value inside;
     for (auto [dim, index] : llvm::enumerate(indices)) {
-      auto constant = getConstantIntValue(index);
-      if (constant && *constant >= 0 && !type.isDynamicDim(dim) && *constant < type.getDimSize(dim))
+      std::optional<int64_t> most = mostOf(index);
+      if (most && !type.isDynamicDim(dim) && *most < type.getDimSize(dim))
         continue;
       Value size = type.isDynamicDim(dim)
                        ? Value(memref::DimOp::create(b, loc, memref, dim))
@@ -385,8 +395,7 @@ struct GuardFaults : penstock::impl::GuardFaultsBase<GuardFaults> {
     Value amount = op->getOperand(1);
     Type type = amount.getType();
     unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-    if (auto constant = getConstantIntValue(amount);
-        constant && *constant >= 0 && *constant < width)
+    if (std::optional<int64_t> most = mostOf(amount); most && *most < width)
       return;
     OpBuilder b(op);
     Location loc = op->getLoc();

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/Operations/LowerElements.h"
+#include "Analysis/Value/UpperBounds.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Target/NVPTX/Operations/Operations.h"
 #include "Target/NVPTX/Threads/Elements.h"
@@ -41,23 +42,29 @@ static Value elementAddress(LoweringContext &c, Value memref, ArrayRef<Value> at
   return sharedElement(c, viewOf(c, memref), at, SmallVector<int64_t>(at.size(), 0));
 }
 
-static Value insideMemory(LoweringContext &c, Value memref, ArrayRef<Value> at) {
+/// Returns whether an element is in its tile or tensor; null if it always is. \p indices are the
+/// operands of the access, and \p at their values for the thread.
+static Value insideMemory(LoweringContext &c, Value memref, ValueRange indices,
+                          ArrayRef<Value> at) {
   if (tile::isGlobal(memref))
     return insideTensor(c, memref, at);
+  UpperBounds bounds(std::numeric_limits<int32_t>::max());
   Value inside;
-  for (auto [index, size] : llvm::zip_equal(at, cast<MemRefType>(memref.getType()).getShape()))
-    if (auto constant = getConstantIntValue(index); !constant || *constant < 0 || *constant >= size)
+  auto shape = cast<MemRefType>(memref.getType()).getShape();
+  for (auto [operand, index, size] : llvm::zip_equal(indices, at, shape))
+    if (std::optional<int64_t> most = bounds.mostOf(operand); !most || *most >= size)
       inside = c.both(inside, c.cmp(arith::CmpIPredicate::ult, index, c.i32(size)));
   return inside;
 }
 
-Value nvptx::loadElement(LoweringContext &c, Value memref, ValueRange indices) {
+Value nvptx::loadElement(LoweringContext &c, Value memref, ValueRange indices,
+                         ValueRange operands) {
   Type element = elementOf(memref), stored = storedAs(element);
   SmallVector<Value> at = c.coordinates(indices);
   auto load = [&]() -> Value {
     return LLVM::LoadOp::create(c.builder, c.loc, stored, elementAddress(c, memref, at));
   };
-  Value inside = insideMemory(c, memref, at);
+  Value inside = insideMemory(c, memref, operands, at);
   if (!inside)
     return fromStored(c, load(), element);
   // Outside reads as zero.
@@ -79,11 +86,11 @@ static Value oneThread(LoweringContext &c, const ExecutionScope &by) {
   return c.cmp(arith::CmpIPredicate::eq, threadInScope(c, by), c.i32(0));
 }
 
-static void storeElement(LoweringContext &c, Value value, Value memref, ValueRange indices,
-                         const ExecutionScope &by) {
-  SmallVector<Value> at = c.coordinates(indices);
+static void storeElement(LoweringContext &c, tile::StoreOp op, const ExecutionScope &by) {
+  Value value = op.getValue(), memref = op.getTarget();
+  SmallVector<Value> at = c.coordinates(op.getIndices());
   Value who = c.registers.variables.count(memref) ? Value() : oneThread(c, by);
-  c.when(c.both(who, insideMemory(c, memref, at)), [&] {
+  c.when(c.both(who, insideMemory(c, memref, op.getIndices(), at)), [&] {
     LLVM::StoreOp::create(c.builder, c.loc, toStored(c, value), elementAddress(c, memref, at));
   });
 }
@@ -151,7 +158,8 @@ static LogicalResult lowerAtomic(LoweringContext &c, tile::AtomicOp op, const Ex
     return LLVM::AtomicRMWOp::create(c.builder, c.loc, kind, elementAddress(c, memref, at),
                                      op.getValue(), LLVM::AtomicOrdering::monotonic, "device");
   };
-  Value who = oneThread(c, by), condition = c.both(who, insideMemory(c, memref, at));
+  Value who = oneThread(c, by),
+        condition = c.both(who, insideMemory(c, memref, op.getIndices(), at));
   Value old;
   if (condition) {
     auto choice =
@@ -213,14 +221,14 @@ static LogicalResult lowerParallel(LoweringContext &c, tile::ParallelOp op,
 static LogicalResult lowerLoad(LoweringContext &c, tile::LoadOp op) {
   if (failed(checkElementAccess(c, op)))
     return failure();
-  op.replaceAllUsesWith(loadElement(c, op.getSource(), op.getIndices()));
+  op.replaceAllUsesWith(loadElement(c, op.getSource(), op.getIndices(), op.getIndices()));
   return success();
 }
 
 static LogicalResult lowerStore(LoweringContext &c, tile::StoreOp op, const ExecutionScope &by) {
   if (failed(checkElementAccess(c, op)))
     return failure();
-  storeElement(c, op.getValue(), op.getTarget(), op.getIndices(), by);
+  storeElement(c, op, by);
   return success();
 }
 

@@ -15,8 +15,10 @@ namespace penstock::nvptx {
 /// tensors, and mutable scalars.
 LogicalResult checkElementAccess(LoweringContext &c, Operation *op);
 
-/// Loads an element; zero outside of the tile or tensor.
-Value loadElement(LoweringContext &c, Value memref, mlir::ValueRange indices);
+/// Loads an element; zero outside of the tile or tensor. \p operands are the indices of the access,
+/// whose bounds may be known, and \p indices their values for the thread.
+Value loadElement(LoweringContext &c, Value memref, mlir::ValueRange indices,
+                  mlir::ValueRange operands);
 
 } // namespace penstock::nvptx
 

@@ -87,7 +87,7 @@ static LogicalResult mapOperation(LoweringContext &c, Operation &inner, IRMappin
       return failure();
     SmallVector<Value> indices = llvm::map_to_vector(
         load.getIndices(), [&](Value index) { return mapping.lookupOrDefault(index); });
-    mapping.map(load.getResult(), loadElement(c, load.getSource(), indices));
+    mapping.map(load.getResult(), loadElement(c, load.getSource(), indices, load.getIndices()));
   } else if (auto compare = dyn_cast<arith::CmpIOp>(inner);
              compare && compare->hasAttr(nv::NVDialect::coordinatesAttr)) {
     mapping.map(

@@ -140,7 +140,7 @@ static LogicalResult lowerPrint(LoweringContext &c, tile::PrintOp op, const Exec
     int64_t weight = 1;
     for (size_t dim = shape.size(); dim-- > 0; weight *= shape[dim])
       at[dim] = c.asIndex(c.digitOf(number, weight, shape[dim]));
-    write(wordAt(c, record, int32_t(word)), number, printedWord(c, loadElement(c, tile, at)));
+    write(wordAt(c, record, int32_t(word)), number, printedWord(c, loadElement(c, tile, at, at)));
   };
 
   c.when(by.scope.oneThread ? Value() : by.leader, [&] {
