@@ -12,6 +12,7 @@
 #include "Dialect/Tile/PackedElements.h"
 #include "Dialect/Tile/TileAccess.h"
 #include "Dialect/Tile/TileTypes.h"
+#include "Transforms/Launch/GridCoordinates.h"
 #include "Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -96,7 +97,10 @@ private:
                   tile::ElementIndexOp::create(b, loc, b.getIndexType(), 1)};
     Value value;
     if (packing)
-      value = tile::loadPacked(b, loc, operand, at, *packing, b.getF32Type());
+      value = tile::loadPacked(b, loc, operand, at, *packing, b.getF32Type(),
+                               isForGpu(gemm->getParentOfType<func::FuncOp>())
+                                   ? tile::Decoding::Subnormal
+                                   : tile::Decoding::Integer);
     else
       value = extended(body->addArgument(type.getElementType(), loc));
     Value factor = extended(scaleAt(scales, at));

@@ -1,4 +1,5 @@
 // RUN: penstock-opt %s --tile-expand-scaled-products --canonicalize --split-input-file | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_90a --tile-expand-scaled-products --canonicalize --split-input-file | FileCheck %s --check-prefix=GPU
 
 // Each operand is multiplied by its scales into a tile of bf16 with k last, and the product has no
 // scales.
@@ -8,11 +9,18 @@
 
 // 128 bytes are 256 values: element (r, i) is half i mod 2 of byte i / 2, its scale that of block
 // i / 32.
+// GPUs multiply a subnormal f32 by 2^126, others convert an integer.
+// GPU-LABEL: func.func @f4
+// GPU: %[[BIAS:.*]] = arith.constant 8.50705917E+37 : f32
+// GPU: tile.map
+// GPU: %[[F:.*]] = arith.bitcast {{.*}} : i32 to f32
+// GPU: arith.mulf %[[F]], %[[BIAS]] : f32
 // CHECK-LABEL: func.func @f4
 // CHECK-DAG: %[[B:.*]] = tile.alloc "Bs scaled" : memref<128x256xbf16, #tile.space<shared>>
 // CHECK-DAG: %[[A:.*]] = tile.alloc "As scaled" : memref<128x256xbf16, #tile.space<local>>
 // CHECK: tile.map %[[A]] dims []
 // CHECK: tile.load %As{{.*}} : memref<128x128xi8
+// CHECK: arith.sitofp
 // CHECK: tile.load %SA{{.*}} : memref<1x2x32x16xf8E8M0FNU
 // CHECK: arith.mulf
 // CHECK: arith.truncf {{.*}} : f32 to bf16

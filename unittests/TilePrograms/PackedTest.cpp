@@ -212,6 +212,63 @@ TEST(SixBitValues, AreUnpackedToEveryType) {
   expectSixBitsUnpacked<f6e3m2_packed, f32, true>(e3m2);
 }
 
+/// One tile of A times B^T with scales, 128 values of k.
+template <class P> struct ScaledTile {
+  static constexpr int bytes = std::is_same_v<P, f4e2m1x2> ? 64 : 96;
+  void operator()(Block &b, In<P, 2> A, In<P, 2> B, In<f8e8m0, 4> scales, Out<f32, 2> C) const {
+    b.grid(1);
+    auto As = b.shared<P>(128, bytes), Bs = b.shared<P>(128, bytes);
+    auto S = b.shared<f8e8m0>(1, 1, 32, 16);
+    auto acc = b.local<f32>(128, 128);
+    b.copy(A.at(0, 0), As);
+    b.copy(B.at(0, 0), Bs);
+    b.copy(scales.at(0, 0, 0, 0), S);
+    b.fill(acc, 0);
+    b.gemm(As, transposed(Bs), acc, {.scale_a = S, .scale_b = S});
+    b.copy(acc, C.at(0, 0));
+  }
+};
+
+// Each code at each position, times the identity and a scale of 2^5 for both operands.
+template <class P> void expectScaled(const std::vector<float> &table, size_t one) {
+  size_t bits = table.size() == 64 ? 6 : 4, row = 16 * bits;
+  std::vector<uint8_t> a(128 * row), b(128 * row);
+  std::vector<float> expected;
+  auto set = [&](std::vector<uint8_t> &values, size_t r, size_t k, size_t code) {
+    for (size_t bit = 0; bit < bits; ++bit)
+      values[r * row + (k * bits + bit) / 8] |= uint8_t((code >> bit & 1) << (k * bits + bit) % 8);
+  };
+  for (size_t r = 0; r < 128; ++r) {
+    set(b, r, r, one);
+    for (size_t k = 0; k < 128; ++k) {
+      size_t code = (k * 7 + r * 5) % table.size();
+      set(a, r, k, code);
+      expected.push_back(table[code] * 1024);
+    }
+  }
+  std::vector<f8e8m0> scales(512);
+  for (f8e8m0 &scale : scales)
+    scale.raw = 127 + 5;
+  for (Target target : {Target::sm_80(), Target::sm_90a(), Target::sm_120a()}) {
+    SCOPED_TRACE(static_cast<int>(target.kind));
+    auto compiled = try_compile(ScaledTile<P>{}, target.emulated());
+    ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+    std::vector<float> c(expected.size(), -77);
+    auto bytes = static_cast<int64_t>(row);
+    auto found = compiled.kernel.try_launch({}, view(reinterpret_cast<P *>(a.data()), {128, bytes}),
+                                            view(reinterpret_cast<P *>(b.data()), {128, bytes}),
+                                            view(scales, {1, 1, 32, 16}), view(c, {128, 128}));
+    ASSERT_TRUE(found.empty()) << to_text(found);
+    EXPECT_EQ(c, expected);
+  }
+}
+
+TEST(PackedElements, AreScaledByThreads) {
+  expectScaled<f4e2m1x2>({e2m1, e2m1 + 16}, 2);
+  expectScaled<f6e2m3_packed>(sixBitTable(2, 3, 0.125f), 8);
+  expectScaled<f6e3m2_packed>(sixBitTable(3, 2, 0.0625f), 12);
+}
+
 TEST(PackedElements, DoNotFitOtherShapes) {
   auto refused = try_compile(
       [](Block &b, In<i4x2, 2> A, Out<f32, 2> C) {

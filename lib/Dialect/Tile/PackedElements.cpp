@@ -108,6 +108,14 @@ public:
   OpBuilder &b;
   Location loc;
 
+  /// The code in the low \p bits of a word as the fields of an f32, whose bias is larger.
+  Value fields(Value code, uint32_t bits, uint32_t mantissaBits) {
+    uint32_t sign = 1u << (bits - 1);
+    Value magnitude = shl(both(code, sign - 1), number(23 - mantissaBits));
+    Value all = either(magnitude, shl(both(code, sign), number(32 - bits)));
+    return arith::BitcastOp::create(b, loc, b.getF32Type(), all);
+  }
+
 private:
   Value withSign(Value magnitude, Value sign) {
     Value negative = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, sign, number(0));
@@ -129,8 +137,8 @@ std::pair<Value, Value> loadHalf(Words &words, Value tile, ArrayRef<Value> index
   return {arith::ExtUIOp::create(b, loc, b.getI32Type(), byte), shift};
 }
 
-/// Loads a value of 6 bits into the low bits of a word. Of the three bytes of four values it lies
-/// in bytes max(i - 1, 0) and min(i, 2), which may be the same: no other byte is read.
+/// Loads a value of 6 bits into the low bits of a word. The four values of three bytes lie in bytes
+/// 0 and 1, or 1 and 2: an even value and the next one are loaded together.
 Value loadSixBits(Words &words, Value tile, ArrayRef<Value> index) {
   auto &[b, loc] = words;
   auto number = [&](int64_t value) -> Value {
@@ -139,26 +147,26 @@ Value loadSixBits(Words &words, Value tile, ArrayRef<Value> index) {
   Value first = arith::MulIOp::create(
       b, loc, arith::DivUIOp::create(b, loc, index.back(), number(4)), number(3));
   Value i = arith::RemUIOp::create(b, loc, index.back(), number(4));
+  Value byte = arith::AddIOp::create(b, loc, first, arith::DivUIOp::create(b, loc, i, number(2)));
   auto load = [&](Value byte) -> Value {
     SmallVector<Value> at(index);
-    at.back() = arith::AddIOp::create(b, loc, first, byte);
+    at.back() = byte;
     Value loaded = LoadOp::create(b, loc, b.getI8Type(), tile, at);
     return arith::ExtUIOp::create(b, loc, b.getI32Type(), loaded);
   };
-  Value after = arith::MaxUIOp::create(b, loc, i, number(1));
-  Value low = load(arith::SubIOp::create(b, loc, after, number(1)));
-  Value high = load(arith::MinUIOp::create(b, loc, i, number(2)));
+  Value low = load(byte), high = load(arith::AddIOp::create(b, loc, byte, number(1)));
   Value pair = words.either(low, words.shl(high, words.number(8)));
   Value word = arith::IndexCastOp::create(b, loc, b.getI32Type(), i);
-  // Bit 6 * i, counted from the byte in which it lies.
-  Value bit = words.both(arith::MulIOp::create(b, loc, word, words.number(6)), 7);
-  return words.shr(pair, bit);
+  // Bits 0, 6, 4 and 10 of the two bytes.
+  Value odd = arith::MulIOp::create(b, loc, words.both(word, 1), words.number(6));
+  return words.shr(
+      pair, arith::AddIOp::create(b, loc, odd, words.shl(words.both(word, 2), words.number(1))));
 }
 
 } // namespace
 
 Value tile::loadPacked(OpBuilder &b, Location loc, Value tile, ArrayRef<Value> index,
-                       Packing packing, Type type) {
+                       Packing packing, Type type, Decoding decoding) {
   Words words(b, loc);
   if (packing == Packing::I4) {
     auto [word, shift] = loadHalf(words, tile, index);
@@ -167,18 +175,25 @@ Value tile::loadPacked(OpBuilder &b, Location loc, Value tile, ArrayRef<Value> i
       return arith::SIToFPOp::create(b, loc, type, value);
     return type.isInteger(32) ? value : Value(arith::TruncIOp::create(b, loc, type, value));
   }
-  Value multiple;
-  float unit = 0.5f;
-  if (packing == Packing::F4E2M1) {
+  assert(!isPadded(packing) && "only tensor cores read padded values");
+  bool e2m1 = packing == Packing::F4E2M1, e2m3 = packing == Packing::F6E2M3;
+  Value code;
+  if (e2m1) {
     auto [word, shift] = loadHalf(words, tile, index);
-    multiple = words.twiceFloat(words.shr(word, shift));
+    code = words.shr(word, shift);
   } else {
-    assert(!isPadded(packing) && "only tensor cores read padded values");
-    bool e2m3 = packing == Packing::F6E2M3;
-    multiple = words.sixBits(loadSixBits(words, tile, index), e2m3 ? 3 : 2);
-    unit = e2m3 ? 0.125f : 0.0625f;
+    code = loadSixBits(words, tile, index);
   }
-  Value units = arith::SIToFPOp::create(b, loc, b.getF32Type(), multiple);
+  Value units;
+  float unit = 0;
+  if (decoding == Decoding::Subnormal) {
+    units = words.fields(code, e2m1 ? 4 : 6, e2m1 ? 1 : e2m3 ? 3 : 2);
+    unit = e2m1 || e2m3 ? 0x1p126f : 0x1p124f; // the bias of e3m2 is 3
+  } else {
+    Value multiple = e2m1 ? words.twiceFloat(code) : words.sixBits(code, e2m3 ? 3 : 2);
+    units = arith::SIToFPOp::create(b, loc, b.getF32Type(), multiple);
+    unit = e2m1 ? 0.5f : e2m3 ? 0.125f : 0.0625f;
+  }
   Value value = arith::MulFOp::create(b, loc, units,
                                       arith::ConstantOp::create(b, loc, b.getF32FloatAttr(unit)));
   return type.isF32() ? value : Value(arith::TruncFOp::create(b, loc, type, value));

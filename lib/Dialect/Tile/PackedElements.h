@@ -44,10 +44,17 @@ struct PackedElement {
 const PackedElement *findPacked(llvm::StringRef name);
 const PackedElement *findPacked(Element element);
 
+/// Computation of the value of a floating-point code.
+enum class Decoding : uint8_t {
+  Integer,  ///< converts an integer
+  Subnormal ///< multiplies an f32 of the same fields, which may be subnormal: fast on GPUs only
+};
+
 /// Loads a value from a tile of densely packed elements, as a \p type: i8, i32, f16, bf16 or f32.
 /// \p index counts values along the last dimension, and may be that of an element of a tile.map.
 mlir::Value loadPacked(mlir::OpBuilder &b, mlir::Location loc, mlir::Value tile,
-                       llvm::ArrayRef<mlir::Value> index, Packing packing, mlir::Type type);
+                       llvm::ArrayRef<mlir::Value> index, Packing packing, mlir::Type type,
+                       Decoding decoding = Decoding::Integer);
 
 } // namespace penstock::tile
 
