@@ -71,7 +71,8 @@ static LogicalResult lowerMap(LoweringContext &c, tile::MapOp op, const Executio
   bool inRegisters = target || llvm::any_of(op.getInputs(), [&](Value input) {
                        return registersOf(c, input) != nullptr;
                      });
-  SmallVector<Value> base = baseOf(c, layout, by);
+  bool loads = !op.getBody().getOps<tile::LoadOp>().empty();
+  SmallVector<Value> base = baseOf(c, layout, by, /*inPlace=*/target && loads);
   Value first = target ? Value() : holdsFirstCopy(c, layout, by);
   int64_t run = target ? 1 : together(c, layout, op.getTarget());
   LogicalResult ok = success();

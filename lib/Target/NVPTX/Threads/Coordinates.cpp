@@ -28,8 +28,14 @@ static SmallVector<Value> coordinateOf(LoweringContext &c, ArrayRef<Distribution
 }
 
 SmallVector<Value> nvptx::baseOf(LoweringContext &c, const Distribution &layout,
-                                 const ExecutionScope &by) {
-  return coordinateOf(c, layout.threadDigits, threadInScope(c, by), layout.rank());
+                                 const ExecutionScope &by, bool inPlace) {
+  Value thread = threadInScope(c, by);
+  if (inPlace)
+    thread = c.inlinePtx()
+                 .output(c.builder.getI32Type())
+                 .input(thread)
+                 .emit("mov.b32 $0, $1;", PtxEffects::Ordered)[0];
+  return coordinateOf(c, layout.threadDigits, thread, layout.rank());
 }
 
 Value nvptx::holdsElement(LoweringContext &c, const Distribution &layout, ArrayRef<Value> base,

@@ -15,9 +15,10 @@ namespace penstock::nvptx {
 struct ExecutionScope;
 struct LoweringContext;
 
-/// The thread's part of coordinates.
+/// The thread's part of coordinates. With \p inPlace, LLVM computes addresses where they are used:
+/// it would compute those of all registers before a loop, in more registers than there are.
 llvm::SmallVector<mlir::Value> baseOf(LoweringContext &c, const layout::Distribution &layout,
-                                      const ExecutionScope &by);
+                                      const ExecutionScope &by, bool inPlace = false);
 
 /// Returns whether a register holds an element of the tile; null if all do.
 mlir::Value holdsElement(LoweringContext &c, const layout::Distribution &layout,
