@@ -13,8 +13,9 @@ using namespace penstock;
 
 namespace {
 
-/// Whether the first wait of a body is explained if it does not acquire.
-bool isExplained(const std::string &body) {
+/// Returns whether a change of the first instruction with a prefix is explained.
+bool isExplained(const std::string &body, const std::string &prefix = "mbarrier.try_wait",
+                 Change change = Change::NotAcquired) {
   auto result = ptx::parse(R"(.version 8.6
 .target sm_100a
 .address_size 64
@@ -33,11 +34,9 @@ bool isExplained(const std::string &body) {
     return false;
   const ptx::Function &kernel = *result.module->functions.front();
   for (const auto &instruction : kernel.body)
-    if (instruction->opcode.starts_with("mbarrier.try_wait"))
-      return !EquivalentMutants(kernel)
-                  .reasonIfUnnoticed(*instruction, Change::NotAcquired)
-                  .empty();
-  ADD_FAILURE() << "no wait";
+    if (instruction->opcode.starts_with(prefix))
+      return !EquivalentMutants(kernel).reasonIfUnnoticed(*instruction, change).empty();
+  ADD_FAILURE() << "no " << prefix;
   return false;
 }
 
@@ -65,4 +64,17 @@ TEST(EquivalentMutants, TheNextWaitAcquires) {
   EXPECT_TRUE(isExplained(waitFor + waitFor));
   EXPECT_TRUE(isExplained(waitFor + "@%p1 bra A;\n" + waitFor + "A: " + load));
   EXPECT_FALSE(isExplained(waitFor + load + waitFor));
+}
+
+TEST(EquivalentMutants, AWaitOfTheWarpCompletesTheStoresOfAllLanes) {
+  auto isBarrierExplained = [](const std::string &before) {
+    return isExplained(before + "bar.warp.sync 0xffffffff;\n", "bar.warp.sync", Change::Removed);
+  };
+  const std::string stores = "tcgen05.wait::st.sync.aligned;\n",
+                    fenceBefore = "tcgen05.fence::before_thread_sync;\n";
+  EXPECT_TRUE(isBarrierExplained(stores));
+  EXPECT_TRUE(isBarrierExplained(stores + fenceBefore));
+  EXPECT_FALSE(isBarrierExplained(fenceBefore));
+  EXPECT_FALSE(isBarrierExplained(stores + "bar.sync 0;\n"));
+  EXPECT_FALSE(isExplained(stores + "bar.sync 0;\n", "bar.sync", Change::Removed));
 }

@@ -96,6 +96,18 @@ bool EquivalentMutants::tensorFenceIsBeside(const ptx::Instruction &instruction,
   return fence && fence->opcode == "tcgen05.fence::after_thread_sync";
 }
 
+/// Returns whether all lanes have just completed their accesses to tensor memory: a wait of the
+/// whole warp stands before an instruction, with at most fences of tensor memory in between.
+bool EquivalentMutants::tensorWaitIsBefore(const ptx::Instruction &instruction) const {
+  auto at = std::find_if(kernel.body.begin(), kernel.body.end(),
+                         [&](const auto &each) { return each.get() == &instruction; });
+  auto before = std::find_if(std::make_reverse_iterator(at), kernel.body.rend(), [](auto &each) {
+    auto kind = syncKindOf(each->opcode);
+    return kind && *kind != SyncKind::TensorFence;
+  });
+  return before != kernel.body.rend() && syncKindOf((*before)->opcode) == SyncKind::TensorWait;
+}
+
 /// The next instruction that orders anything, where no condition leads elsewhere; null if there
 /// is none. \p accesses: whether memory is accessed before it.
 const ptx::Instruction *EquivalentMutants::nextSync(const ptx::Instruction &from,
@@ -150,6 +162,10 @@ std::string EquivalentMutants::reasonIfUnnoticed(const ptx::Instruction &instruc
       (change == Change::NotAcquired && tensorFenceIsBeside(instruction, /*before=*/false)))
     return "the fence beside it orders tcgen05 operations at a relaxed barrier, too, and in no "
            "run is anything else published";
+  if (change == Change::Removed && syncKindOf(instruction.opcode) == SyncKind::WarpBarrier &&
+      tensorWaitIsBefore(instruction))
+    return "the wait before it completes the accesses of all lanes to tensor memory, and in no run "
+           "is anything else published";
   if (change == Change::NotAcquired && acquiringWaitFollows(instruction))
     return "the wait that follows acquires before anything is accessed; this one awaits that its "
            "phase is complete, and in no run is anything else needed";

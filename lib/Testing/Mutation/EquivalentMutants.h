@@ -28,6 +28,7 @@ public:
 private:
   bool barrierOfBlockFollows(const ptx::Instruction &instruction) const;
   bool tensorFenceIsBeside(const ptx::Instruction &instruction, bool before) const;
+  bool tensorWaitIsBefore(const ptx::Instruction &instruction) const;
   const ptx::Instruction *nextSync(const ptx::Instruction &from, bool &accesses) const;
   bool acquiringWaitFollows(const ptx::Instruction &instruction) const;
 
