@@ -45,6 +45,7 @@ constexpr NamedSet namedSets[] = {
     {"$l2ev", ".L2::evict_normal|.L2::evict_first|.L2::evict_last"},
     {"$l2pf", ".L2::64B|.L2::128B|.L2::256B"},
     {"$xnum", ".x1|.x2|.x4|.x8|.x16|.x32|.x64|.x128"},
+    {"$mx", ".e4m3|.e5m2|.e2m3|.e3m2|.e2m1"},
     {"$collector", ".collector::a::fill|.collector::a::use|.collector::a::lastuse|"
                    ".collector::a::discard"},
     {"$collectorb", ".collector::b0::fill|.collector::b0::use|.collector::b0::lastuse|"
@@ -126,7 +127,7 @@ InstructionForm makeForm(const char *family, const Row &row) {
   form.modifierText = row.modifiers;
   form.operandText = row.operands;
   form.version = row.version;
-  form.archSpecific = row.arch == 901 || row.arch == 1001;
+  form.archSpecific = row.arch > 900;
   form.arch = form.archSpecific ? row.arch / 10 : row.arch;
   for (std::string word : split(row.modifiers, ' ')) {
     ModifierSlot slot;

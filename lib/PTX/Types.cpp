@@ -26,6 +26,8 @@ constexpr TypeRow typeRows[] = {
     {"f64", Type::F64, 64},       {"e4m3", Type::E4M3, 8},      {"e5m2", Type::E5M2, 8},
     {"e4m3x2", Type::E4M3x2, 16}, {"e5m2x2", Type::E5M2x2, 16}, {"e2m1x2", Type::E2M1x2, 8},
     {"e2m3x2", Type::E2M3x2, 16}, {"e3m2x2", Type::E3M2x2, 16}, {"ue8m0x2", Type::UE8M0x2, 16},
+    {"e2m3", Type::E2M3, 6},      {"e3m2", Type::E3M2, 6},      {"e2m1", Type::E2M1, 4},
+    {"ue8m0", Type::UE8M0, 8},    {"ue4m3", Type::UE4M3, 8},
 };
 
 } // namespace

@@ -46,6 +46,11 @@ enum class Type : uint8_t {
   E2M3x2,
   E3M2x2,
   UE8M0x2,
+  E2M3,
+  E3M2,
+  E2M1,
+  UE8M0,
+  UE4M3,
 };
 
 enum class Space : uint8_t { Generic, Reg, Const, Global, Local, Param, Shared };

@@ -115,6 +115,56 @@ mad.wide.u32 %x2, %t, 4, %x1; st.global.u32 [%x2], %r9; ret;)";
     }
 }
 
+/// 16 values of 6 or 4 bits at the start of 16 bytes, of which the rest is never written: each
+/// becomes the low bits of a byte.
+TEST(Matrix, PaddedValuesAreUnpacked) {
+  for (unsigned bits : {6u, 4u})
+    for (unsigned matrices : {1u, 2u, 4u}) {
+      std::string registers = "%r4", store = "st.global.u32 [%x2], %r4;";
+      for (unsigned i = 1; i < matrices; ++i) {
+        std::string name = "%r" + std::to_string(4 + i);
+        registers += ", " + name;
+        store += "st.global.u32 [%x2+" + std::to_string(4 * i) + "], " + name + ";";
+      }
+      // Words of a row with values: 3 of 6 bits, 2 of 4 bits.
+      std::string words;
+      for (unsigned i = 0; i < bits / 2; ++i)
+        words += "ld.global.u32 %r1, [%x2+" + std::to_string(4 * i) + "]; st.shared.u32 [%r2+" +
+                 std::to_string(4 * i) + "], %r1;\n";
+      std::string body = R"(
+.reg .b32 %t, %r<20>; .reg .b64 %x<9>; .shared .align 16 .b8 a[512];
+mov.u32 %t, %tid.x; ld.param.u64 %x0, [p0]; ld.param.u64 %x1, [p1];
+mad.wide.u32 %x2, %t, 16, %x0; mov.u32 %r0, a; mad.lo.u32 %r2, %t, 16, %r0;
+)" + words + "bar.warp.sync -1;\nldmatrix.sync.aligned.m8n16.x" +
+                         std::to_string(matrices) + ".shared.b8x16." +
+                         (bits == 6 ? "b6x16_p32" : "b4x16_p64") + " {" + registers +
+                         "}, [%r2];\nmad.wide.u32 %x2, %t, 16, %x1;\n" + store + "ret;";
+      std::vector<uint8_t> in(512), values(512);
+      uint32_t seed = bits;
+      for (size_t i = 0; i < values.size(); ++i) {
+        seed = seed * 1664525 + 1013904223;
+        values[i] = uint8_t(seed >> 24 & ((1u << bits) - 1));
+        for (unsigned bit = 0; bit < bits; ++bit) {
+          size_t at = i % 16 * bits + bit; // in its row
+          in[i / 16 * 16 + at / 8] |= uint8_t((values[i] >> bit & 1u) << (at % 8));
+        }
+      }
+      TestKernel kernel(TestKernel::wrap(body, 2));
+      kernel.buffer(in);
+      uint64_t out = kernel.emptyBuffer(512);
+      Report report = kernel.run(1, 32);
+      EXPECT_CLEAN(report);
+      auto got = kernel.read<uint8_t>(out, 512);
+      // Lane t has 4 values of row t / 4 of each matrix.
+      for (unsigned t = 0; t < 32; ++t)
+        for (unsigned matrix = 0; matrix < matrices; ++matrix)
+          for (unsigned i = 0; i < 4; ++i)
+            ASSERT_EQ(got[t * 16 + matrix * 4 + i],
+                      values[(matrix * 8 + t / 4) * 16 + t % 4 * 4 + i])
+                << bits << " bits, lane " << t << " matrix " << matrix << " value " << i;
+    }
+}
+
 /// Every word of tensor memory holds its own place; each shape must bring the
 /// places that the ISA's tables name.
 TEST(Matrix, TensorMemoryShapes) {

@@ -144,6 +144,10 @@ float decodeElement(uint32_t bits, Element element) {
   return 0;
 }
 
+float decodeScale(uint8_t bits, bool e8) {
+  return e8 ? decodeUE8M0(bits) : decodeFloat(bits & 0x7f, formatE4M3);
+}
+
 namespace {
 
 /// One 16-byte piece as elements, for types without a faster way.

@@ -98,6 +98,9 @@ std::shared_ptr<const MatrixTile> matrixTile(Cta &cta, MatrixTiles::Decode decod
 /// One element from a 32-bit container (registers, tensor memory).
 float decodeElement(uint32_t bits, Element element);
 
+/// A block scale: UE8M0 with \p e8, else UE4M3, whose sign bit is ignored.
+float decodeScale(uint8_t bits, bool e8);
+
 } // namespace penstock::emu
 
 #endif // PENSTOCK_EMULATOR_TENSOR_MATRIXOPERAND_H

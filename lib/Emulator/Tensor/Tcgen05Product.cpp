@@ -156,8 +156,7 @@ void applyScales(const Tcgen05Product &mma, const Cta &cta, uint32_t address, un
     uint32_t word = cta.tensor->words[lane * tensorColumns + column];
     for (unsigned k = 0; k < mma.k; ++k) {
       uint8_t bits = uint8_t(word >> (8 * (id + k / mma.scaleBlock)));
-      values[row * rowStep + k * kStep] *=
-          mma.scaleE8 ? decodeUE8M0(bits) : decodeFloat(bits & 0x7f, formatE4M3);
+      values[row * rowStep + k * kStep] *= decodeScale(bits, mma.scaleE8);
     }
   }
 }
