@@ -178,7 +178,8 @@ struct EngineUse {
   std::string tiles;
   /// Names of its operands: "A -> As" for a copy, "As, Bs -> acc" for an MMA.
   std::string operands;
-  /// MMA: why it is neither wgmma nor tcgen05, on a target that has one of them.
+  /// MMA: why it is neither wgmma nor tcgen05, or why scales are applied before it, on a target
+  /// whose tensor cores do that.
   std::string reason;
   /// MMA: true if both operands are tiles in shared memory.
   bool operands_in_shared = false;

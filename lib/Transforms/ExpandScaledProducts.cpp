@@ -39,10 +39,11 @@ public:
     Value right =
         scaled(withKLast(gemm.getB()), gemm.getScaleB(), gemm.packingOfB(), tile::Space::Shared);
     b.setInsertionPoint(gemm);
-    tile::GemmOp::create(b, loc, left, transposed(right), gemm.getAcc(), gemm.getInstance(),
-                         Value(), Value(), gemm.getOverwrite(), gemm.getPrecision(),
-                         gemm.getUnsignedA(), gemm.getAsyncAttr(), tile::PackingAttr(),
-                         tile::PackingAttr(), /*starts=*/false);
+    auto product = tile::GemmOp::create(
+        b, loc, left, transposed(right), gemm.getAcc(), gemm.getInstance(), Value(), Value(),
+        gemm.getOverwrite(), gemm.getPrecision(), gemm.getUnsignedA(), gemm.getAsyncAttr(),
+        tile::PackingAttr(), tile::PackingAttr(), /*starts=*/false);
+    product->setDiscardableAttrs(gemm->getDiscardableAttrDictionary());
     gemm.erase();
   }
 
@@ -143,23 +144,14 @@ private:
   Location loc;
 };
 
-/// Returns whether tcgen05 reads the operands of a product with scales as they are: bytes of values
-/// and padded ones, or two values in each byte of both.
-bool isReadByTcgen05(tile::GemmOp gemm) {
-  auto a = gemm.packingOfA(), b = gemm.packingOfB();
-  auto isByte = [](std::optional<tile::Packing> packing) {
-    return !packing || tile::isPadded(*packing);
-  };
-  return (isByte(a) && isByte(b)) || (a == tile::Packing::F4E2M1 && b == a);
-}
-
 struct ExpandScaledProducts : penstock::impl::ExpandScaledProductsBase<ExpandScaledProducts> {
   using ExpandScaledProductsBase::ExpandScaledProductsBase;
 
   void runOnOperation() override {
     SmallVector<tile::GemmOp> products;
     getOperation().walk([&](tile::GemmOp gemm) {
-      if (gemm.isScaled() && !(unpadded && isReadByTcgen05(gemm)))
+      if (gemm.isScaled() &&
+          !(unpadded && tile::areReadByTensorCores(gemm.packingOfA(), gemm.packingOfB())))
         products.push_back(gemm);
     });
     for (tile::GemmOp gemm : products)

@@ -106,8 +106,8 @@ def AllowContraction : Pass<"tile-allow-contraction", "::mlir::func::FuncOp"> {
 def ExpandScaledProducts : Pass<"tile-expand-scaled-products", "::mlir::func::FuncOp"> {
   let summary = "Expand block-scaled matmuls to bf16 matmuls";
   let description = [{
-    For all targets except `sm_100a`, which has block-scaled MMAs. Each operand is multiplied by its
-    scales into a bf16 tile, and the matmul uses these tiles. The conversion is exact: the significand
+    For all targets except `sm_100a` and `sm_120a`, which have block-scaled MMAs. Each operand is multiplied
+    by its scales into a bf16 tile, and the matmul uses these tiles. The conversion is exact: the significand
     of a scaled operand has at most 4 bits with a power-of-two scale (e4m3), and at most 6 with an
     e4m3 scale (2 of e2m1 and 4), and bf16 has 8; and bf16 has the exponent range of f32, beyond which
     `tile.gemm` does not define scaled operands. Below 2^-126, where bf16 loses bits, an operand may be
@@ -115,8 +115,8 @@ def ExpandScaledProducts : Pass<"tile-expand-scaled-products", "::mlir::func::Fu
 
     In a loop with stated stages, the three operations are one statement, like the original matmul.
 
-    With `unpadded`, the pass only expands matmuls that tcgen05 does not support: 6-bit and mixed 4-bit
-    operands that `nv-pad-operands` has not padded.
+    With `unpadded`, the pass only expands matmuls that block-scaled MMAs do not support: 6-bit and mixed
+    4-bit operands that `nv-pad-operands` has not padded.
 
     Example (`--tile-expand-scaled-products --canonicalize`):
 
@@ -197,7 +197,7 @@ def ExpandScaledProducts : Pass<"tile-expand-scaled-products", "::mlir::func::Fu
   }];
   let options = [
     Option<"unpadded", "unpadded", "bool", "false",
-           "only products that tcgen05 does not take as they are">
+           "only products that block-scaled MMAs do not take as they are">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::memref::MemRefDialect", "::penstock::tile::TileDialect"];

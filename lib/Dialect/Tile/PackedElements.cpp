@@ -37,6 +37,11 @@ Packing tile::padded(Packing packing) {
                                       : Packing::PaddedF4E2M1;
 }
 
+bool tile::areReadByTensorCores(std::optional<Packing> a, std::optional<Packing> b) {
+  auto isByte = [](std::optional<Packing> packing) { return !packing || isPadded(*packing); };
+  return (isByte(a) && isByte(b)) || (a == Packing::F4E2M1 && b == a);
+}
+
 int64_t tile::valuesIn(Packing packing, int64_t bytes) {
   return isPadded(packing) ? bytes : bytes * 8 / bitsOf(packing);
 }

@@ -27,6 +27,9 @@ int64_t bitsOf(Packing packing);
 bool isPadded(Packing packing);
 /// The padded packing of the same values.
 Packing padded(Packing packing);
+/// Returns whether block-scaled MMAs read operands of these packings as they are: bytes of values,
+/// which have no packing, and padded ones, or two f4e2m1 in each byte of both.
+bool areReadByTensorCores(std::optional<Packing> a, std::optional<Packing> b);
 /// Values in a row of \p bytes, and bytes of a row of \p values. Rows are multiples of three bytes
 /// of dense 6-bit values, and of 16 values if they are padded.
 int64_t valuesIn(Packing packing, int64_t bytes);

@@ -164,12 +164,14 @@ def AssignSpaces : TileProgramPass<"nv-assign-spaces", "Tile", "Tile"> {
 def PadOperands : KernelPass<"nv-pad-operands", "Tile", "Tile"> {
   let summary = "Pad 6-bit and mixed 4-bit operands of block-scaled MMAs";
   let description = [{
-    tcgen05 reads 6-bit values, and 4-bit values if the other operand is wider, from padded groups:
-    16 values are in the first bytes of 16. TMA pads densely packed values when it copies them. The
-    operand's tile gets a byte for each value, its copies get `padding` and an offset that counts
-    values, and the MMA gets the padded packing. All copies of the operand must write whole tiles,
-    in pipelined loops, from tensors that the kernel does not write, at multiples of 128 values.
-    Otherwise `tile-expand-scaled-products` lowers the MMAs of the kernel.
+    tcgen05, and ldmatrix for block-scaled mma.sync, read 6-bit values, and 4-bit values if the other
+    operand is wider, from padded groups: 16 values are in the first bytes of 16. TMA pads densely
+    packed values when it copies them. The operand's tile gets a byte for each value, its copies get
+    `padding` and an offset that counts values, and the MMA gets the padded packing. All copies of the
+    operand must write whole tiles, in pipelined loops, from tensors that the kernel does not write, at
+    multiples of 128 values.
+    Otherwise `tile-expand-scaled-products` lowers the MMAs of the kernel; `nv.engine_reason` names the
+    reason.
 
     Example (`--nv-pad-operands`):
 

@@ -1,4 +1,5 @@
 // RUN: penstock-opt %s --tile-attach-target=target=sm_100a --nv-pad-operands --canonicalize --split-input-file | FileCheck %s
+// RUN: penstock-opt %s --tile-attach-target=target=sm_120a --nv-pad-operands --canonicalize --split-input-file | FileCheck %s
 
 // 128 values of 6 bits are 96 bytes of the tensor, but 128 of the tile. The offset of the copy counts
 // values then: (k + 1) * 96 bytes are (k + 1) * 128 of them.
@@ -51,7 +52,7 @@ func.func @padded(%A: !A {tile.packed = "f6e2m3_packed"}, %n: index) attributes 
 // CHECK: tile.alloc "As" : memref<128x96xi8
 // CHECK: tile.copy
 // CHECK-NOT: nv.padding
-// CHECK: tile.gemm {{.*}} packing_a f6e2m3 :
+// CHECK: tile.gemm {{.*}} packing_a f6e2m3 {nv.engine_reason = "scales are applied to bf16 tiles, because TMA does not pad `As` (128x96 i8, shared): an offset of a copy to it is not known to be a multiple of 128 values"} :
 func.func @half_box(%A: !A {tile.packed = "f6e2m3_packed"}, %n: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -74,7 +75,7 @@ func.func @half_box(%A: !A {tile.packed = "f6e2m3_packed"}, %n: index) attribute
 // CHECK: tile.alloc "As" : memref<128x96xi8
 // CHECK: tile.copy
 // CHECK-NOT: nv.padding
-// CHECK: tile.gemm {{.*}} packing_a f6e2m3 :
+// CHECK: tile.gemm {{.*}} packing_a f6e2m3 {nv.engine_reason = "scales are applied to bf16 tiles, because TMA does not pad `As` (128x96 i8, shared): an offset of a copy to it is not known to be a multiple of 128 values"} :
 func.func @any_offset(%A: !A {tile.packed = "f6e2m3_packed"}, %n: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -108,7 +109,7 @@ func.func @any_offset(%A: !A {tile.packed = "f6e2m3_packed"}, %n: index) attribu
 // CHECK: tile.alloc "As" : memref<128x96xi8
 // CHECK: tile.copy
 // CHECK-NOT: nv.padding
-// CHECK: tile.gemm {{.*}} packing_a f6e2m3 :
+// CHECK: tile.gemm {{.*}} packing_a f6e2m3 {nv.engine_reason = "scales are applied to bf16 tiles, because TMA does not pad `As` (128x96 i8, shared): not only copies and matmuls with scales use it"} :
 func.func @read_by_threads(%A: !A {tile.packed = "f6e2m3_packed"}, %n: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -144,7 +145,7 @@ func.func @read_by_threads(%A: !A {tile.packed = "f6e2m3_packed"}, %n: index) at
 // CHECK: tile.alloc "As" : memref<128x96xi8
 // CHECK: tile.copy
 // CHECK-NOT: nv.padding
-// CHECK: tile.gemm {{.*}} packing_a f6e2m3 :
+// CHECK: tile.gemm {{.*}} packing_a f6e2m3 {nv.engine_reason = "scales are applied to bf16 tiles, because TMA does not pad `As` (128x96 i8, shared): a copy to it is outside of pipelined loops"} :
 func.func @without_schedule(%A: !A {tile.packed = "f6e2m3_packed"}, %n: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -178,7 +179,7 @@ func.func @without_schedule(%A: !A {tile.packed = "f6e2m3_packed"}, %n: index) a
 // CHECK: tile.alloc "As" : memref<128x96xi8
 // CHECK: tile.copy
 // CHECK-NOT: nv.padding
-// CHECK: tile.gemm {{.*}} packing_a f6e2m3 :
+// CHECK: tile.gemm {{.*}} packing_a f6e2m3 {nv.engine_reason = "scales are applied to bf16 tiles, because TMA does not pad `As` (128x96 i8, shared): the kernel writes the tensor that it is copied from"} :
 func.func @written(%A: !A {tile.packed = "f6e2m3_packed"}, %n: index) attributes {tile.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -1,13 +1,13 @@
-//===- PadOperands.cpp - Packed operands as tcgen05 reads them ------------===//
+//===- PadOperands.cpp - Packed operands as tensor cores read them --------===//
 //
 // Part of Penstock, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Values of 6 bits, and of 4 bits beside wider ones, lie padded in shared memory; only
-// TMA writes them so. That changes the shapes of tiles, and so it is decided before
-// engines are bound.
+// tcgen05 and ldmatrix read values of 6 bits, and of 4 bits beside wider ones, padded from
+// shared memory; only TMA writes them so. That changes the shapes of tiles, and so it is
+// decided before engines are bound.
 //
 //===----------------------------------------------------------------------===//
 #include "Dialect/NV/NVDialect.h"
@@ -64,12 +64,15 @@ public:
   explicit Padder(func::FuncOp kernel) : kernel(kernel) {}
 
   void run() {
-    if (!collect())
+    std::string reason = collect();
+    if (reason.empty())
+      reason = whyNotPadded();
+    if (!reason.empty()) { // the products will be expanded
+      for (tile::GemmOp gemm : products)
+        gemm->setAttr(nv::NVDialect::engineReasonAttr,
+                      StringAttr::get(kernel.getContext(), reason));
       return;
-    findWritten();
-    for (const auto &[tile, packing] : operands)
-      if (!canPad(tile, packing))
-        return;
+    }
     for (const auto &[tile, packing] : operands)
       pad(tile, packing);
     for (tile::GemmOp gemm : products) {
@@ -81,19 +84,36 @@ public:
   }
 
 private:
-  /// Finds the tiles to pad; false if there are none, or if an operand is not a tile.
-  bool collect() {
-    bool all = true;
+  /// Finds the tiles to pad. Returns an operand that cannot be padded as such, or an empty text.
+  std::string collect() {
+    std::string reason;
     kernel.walk([&](tile::GemmOp gemm) {
       if (!gemm.isScaled())
         return;
       auto a = gemm.packingOfA(), b = gemm.packingOfB();
-      if ((!a && !b) || (a == tile::Packing::F4E2M1 && b == a))
+      if (tile::areReadByTensorCores(a, b))
         return;
       products.push_back(gemm);
-      all = all && add(gemm.getA(), a) && add(gemm.getB(), b);
+      for (auto [operand, packing] : {std::pair(gemm.getA(), a), std::pair(gemm.getB(), b)})
+        if (reason.empty() && !add(operand, packing))
+          reason = notPadded(operand, "it is not a tile of one type of values");
     });
-    return all && !operands.empty();
+    return reason;
+  }
+
+  /// Returns why scales are applied to an operand in a bf16 tile.
+  static std::string notPadded(Value operand, StringRef why) {
+    return "scales are applied to bf16 tiles, because TMA does not pad " + tile::describe(operand) +
+           ": " + why.str();
+  }
+
+  /// Returns a reason against padding all tiles, or an empty text.
+  std::string whyNotPadded() {
+    findWritten();
+    for (auto [tile, packing] : operands)
+      if (StringRef why = whyNotPadded(tile, packing); !why.empty())
+        return notPadded(tile, why);
+    return "";
   }
 
   bool add(Value operand, std::optional<tile::Packing> packing) {
@@ -116,33 +136,43 @@ private:
     });
   }
 
-  bool canPad(tile::AllocOp tile, tile::Packing packing) {
+  StringRef whyNotPadded(tile::AllocOp tile, tile::Packing packing) {
     auto type = cast<MemRefType>(tile.getResult().getType());
-    return type.getRank() == 2 && tile::spaceOf(type) == tile::Space::Shared &&
-           type.getDimSize(1) % boxBytes(packing) == 0 &&
-           llvm::all_of(tile->getUsers(), [&](Operation *user) {
-             if (auto copy = dyn_cast<tile::CopyOp>(user))
-               return isPaddedByTma(copy, tile.getResult(), packing);
-             if (auto transpose = dyn_cast<memref::TransposeOp>(user))
-               return llvm::all_of(transpose->getUsers(),
-                                   [&](Operation *of) { return llvm::is_contained(products, of); });
-             return llvm::is_contained(products, user);
-           });
+    if (type.getRank() != 2 || tile::spaceOf(type) != tile::Space::Shared)
+      return "it is not a shared tile of two dimensions";
+    if (type.getDimSize(1) % boxBytes(packing))
+      return "its rows are not multiples of 128 values";
+    auto isProduct = [&](Operation *user) { return llvm::is_contained(products, user); };
+    for (Operation *user : tile->getUsers()) {
+      if (auto copy = dyn_cast<tile::CopyOp>(user)) {
+        if (StringRef why = whyNotPadded(copy, tile.getResult(), packing); !why.empty())
+          return why;
+        continue;
+      }
+      auto transpose = dyn_cast<memref::TransposeOp>(user);
+      if (transpose ? !llvm::all_of(transpose->getUsers(), isProduct) : !isProduct(user))
+        return "not only copies and matmuls with scales use it";
+    }
+    return "";
   }
 
   /// Bytes of the tensor that a row of a box has.
   static int64_t boxBytes(tile::Packing packing) { return tile::bytesOf(packing, nv::paddedBox); }
 
-  bool isPaddedByTma(tile::CopyOp copy, Value tile, tile::Packing packing) {
+  StringRef whyNotPadded(tile::CopyOp copy, Value tile, tile::Packing packing) {
     auto tensor = dyn_cast<BlockArgument>(copy.getSource());
     if (copy.getTarget() != tile || !tensor || !copy.readsTensor() || copy.getRows() ||
-        copy.getAsync() || nvptx::boxDims(copy) || written.contains(tensor) ||
+        copy.getAsync() || nvptx::boxDims(copy) ||
+        (copy.getFill() && !matchPattern(copy.getFill(), m_Zero())))
+      return "a copy of it is not a plain copy from a tensor";
+    if (written.contains(tensor) ||
         kernel.getArgAttr(tensor.getArgNumber(), tile::TileDialect::overlapsAttr))
-      return false;
-    if (copy.getFill() && !matchPattern(copy.getFill(), m_Zero()))
-      return false;
-    return nvptx::isPipelinedStatement(copy) &&
-           isMultiple(copy.getSourceOffsets().back(), boxBytes(packing));
+      return "the kernel writes the tensor that it is copied from";
+    if (!nvptx::isPipelinedStatement(copy))
+      return "a copy to it is outside of pipelined loops";
+    if (!isMultiple(copy.getSourceOffsets().back(), boxBytes(packing)))
+      return "an offset of a copy to it is not known to be a multiple of 128 values";
+    return "";
   }
 
   void pad(tile::AllocOp tile, tile::Packing packing) {
