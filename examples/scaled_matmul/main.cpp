@@ -103,10 +103,14 @@ template <class T, class S, class U> void checkAll(const char *name, ScaledMatmu
   std::pair<const char *, Target> targets[] = {{"interpreter", Target::interpreter()},
                                                {"native", Target::native()},
                                                {"sm_90a", Target::sm_90a().emulated()},
-                                               {"sm_100a", Target::sm_100a().emulated()}};
+                                               {"sm_100a", Target::sm_100a().emulated()},
+                                               {"sm_120a", Target::sm_120a().emulated()}};
+  // Graphics cards have 99 KiB of shared memory; tiles of bf16 are beside unaligned 6-bit values.
+  constexpr bool eight = bits_of<T> == 8 && bits_of<U> == 8, four = bits_of<T> + bits_of<U> == 8;
   for (auto &[where, target] : targets) {
-    bool device = target.kind == Target::Kind::Sm90a || target.kind == Target::Kind::Sm100a;
-    kernel.stages = target.kind == Target::Kind::Sm90a ? 2 : 3;
+    bool card = target.kind == Target::Kind::Sm120a,
+         device = card || target.kind == Target::Kind::Sm90a || target.kind == Target::Kind::Sm100a;
+    kernel.stages = card ? (eight || four ? 2 : 1) : target.kind == Target::Kind::Sm90a ? 2 : 3;
     auto compiled = try_compile(kernel, target);
     if (!compiled) {
       std::printf("%s on %s\n%s\n", name, where, to_text(compiled.diagnostics).c_str());

@@ -38,7 +38,7 @@ void penstock::buildSchedulePipeline(OpPassManager &passes, const hw::Architectu
                                      bool plain) {
   addNested(passes, createAttachTarget({architecture.name}));
   addNested(passes, createFlattenTiles());
-  bool scales = architecture.limits.tensorColumns; // only tcgen05 multiplies with them
+  bool scales = architecture.scales != hw::BlockScales::None;
   if (scales && !plain)
     addNested(passes, createPadOperands());
   addNested(passes, createExpandScaledProducts({/*unpadded=*/scales}));

@@ -87,6 +87,7 @@ std::vector<Architecture> build() {
   blackwell.family = Architecture::Family::Blackwell;
   blackwell.limits.tensorColumns = 512;
   blackwell.limits.multiprocessors = 148;
+  blackwell.scales = BlockScales::Tcgen05Mma;
   // Shared memory, registers, threads and cluster of the programming guide; rates are
   // the vendor's peaks for sums in f32, by multiprocessors and clock: A100, RTX 3090,
   // RTX 4090, RTX 5090.
@@ -101,6 +102,7 @@ std::vector<Architecture> build() {
   };
   Architecture graphics = ampere("sm_120a", 99 << 10, 512, 170);
   graphics.tma = true;
+  graphics.scales = BlockScales::MmaSync;
   Architecture x86;
   x86.name = "x86";
   x86.family = Architecture::Family::X86;

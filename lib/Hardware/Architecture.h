@@ -54,6 +54,9 @@ struct Products {
   double interval() const { return count ? busy / double(count) : 0; }
 };
 
+/// Instruction that multiplies with block scales.
+enum class BlockScales { None, Tcgen05Mma, MmaSync };
+
 struct Architecture {
   /// Ampere stands for all GPUs whose tensor cores are reached by mma.sync alone.
   enum class Family { Hopper, Blackwell, Ampere, X86 };
@@ -61,7 +64,8 @@ struct Architecture {
   Family family = Family::Hopper;
   Limits limits;
   std::vector<Engine> engines;
-  bool tma = false;               ///< copies boxes of tensors by itself
+  bool tma = false; ///< copies boxes of tensors by itself
+  BlockScales scales = BlockScales::None;
   int64_t tensorFlopPerCycle = 0; ///< Ampere: per multiprocessor, operands of 16 bits
 
   /// A tile of \p bytes whose rows have \p rowBytes, from global memory.

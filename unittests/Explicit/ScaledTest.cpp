@@ -322,6 +322,96 @@ TEST(ScaledProducts, AreRefusedWithoutTheirScales) {
       1764, "with the scales `scales` (1x2x32x16 f8 e8m0, tensor)");
 }
 
+/// One MMA by the threads of a block: 128 x 128 with 256 values of k.
+template <class T, class S> struct ThreadsScale {
+  int threads = 128;
+  static constexpr int block = std::is_same_v<S, f8e4m3> ? 16 : 32, depth = 256;
+  static constexpr int bytes = depth * bitsOf<T> / 8, groups = depth / (4 * block);
+
+  void operator()(Block &b, In<T, 2> A, In<T, 2> B, In<S, 4> SA, In<S, 4> SB, Out<f32, 2> C) const {
+    b.grid(1);
+    b.threads(threads);
+    auto As = b.shared<T>(128, bytes), Bs = b.shared<T>(128, bytes);
+    auto Ss = b.shared<S>(1, groups, 32, 16), Ts = b.shared<S>(1, groups, 32, 16);
+    auto acc = b.local<f32>(128, 128);
+    b.copy(A.at(0, 0), As);
+    b.copy(B.at(0, 0), Bs);
+    b.copy(SA.at(0, 0, 0, 0), Ss);
+    b.copy(SB.at(0, 0, 0, 0), Ts);
+    b.fill(acc, 0);
+    b.sync();
+    b.gemm(As, transposed(Bs), acc, {.scale_a = Ss, .scale_b = Ts});
+    b.copy(acc, C.at(0, 0));
+  }
+};
+
+/// Three warps have 48, 48 and 32 columns: 32 rows of scales begin at multiples of 16, and the
+/// last ones would be beyond the tile.
+TEST(ScaledProducts, AreMultipliedByThreadsOnGraphicsCards) {
+  auto expectRight = [](auto kernel, auto t, auto s, float least) {
+    using T = decltype(t);
+    using S = decltype(s);
+    using K = decltype(kernel);
+    auto compiled = try_compile(kernel, Target::sm_120a().emulated());
+    ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
+    EXPECT_NE(compiled.kernel.ptx().find("block_scale"), std::string::npos);
+    constexpr int64_t k = K::depth, rows = 128;
+    uint32_t seed = uint32_t(kernel.threads);
+    auto next = [&](uint32_t below) {
+      seed = seed * 1664525 + 1013904223;
+      return (seed >> 16) % below;
+    };
+    std::vector<T> elements[2];
+    std::vector<S> scales[2];
+    std::vector<float> numbers[2];
+    for (int side = 0; side < 2; ++side) {
+      elements[side].resize(size_t(rows * K::bytes));
+      scales[side].resize(size_t(K::groups * 512));
+      numbers[side].resize(size_t(rows * k));
+      for (S &scale : scales[side])
+        scale = least * float(1 << next(3));
+      for (int64_t row = 0; row < rows; ++row)
+        for (int64_t i = 0; i < k; ++i) {
+          float value = float(next(5)) - 2;
+          T &element = elements[side][size_t(row * K::bytes + i * bitsOf<T> / 8)];
+          if constexpr (bitsOf<T> == 4)
+            element = i % 2 ? T(element.low(), value) : T(value, 0);
+          else
+            element = value;
+          int64_t block = i / K::block, word = (block / 4 * 32 + row % 32) * 4 + row / 32;
+          numbers[side][size_t(row * k + i)] =
+              value * float(scales[side][size_t(word * 4 + block % 4)]);
+        }
+    }
+    std::vector<f32> c(size_t(rows * rows), -77);
+    auto found = compiled.kernel.try_launch(
+        {}, view(elements[0], {rows, K::bytes}), view(elements[1], {rows, K::bytes}),
+        view(scales[0], {1, K::groups, 32, 16}), view(scales[1], {1, K::groups, 32, 16}),
+        view(c, {rows, rows}));
+    ASSERT_TRUE(found.empty()) << to_text(found);
+    for (int64_t m = 0; m < rows; ++m)
+      for (int64_t n = 0; n < rows; ++n) {
+        float sum = 0;
+        for (int64_t i = 0; i < k; ++i)
+          sum += numbers[0][size_t(m * k + i)] * numbers[1][size_t(n * k + i)];
+        ASSERT_EQ(c[size_t(m * rows + n)], sum) << kernel.threads << " threads, " << m << " " << n;
+      }
+  };
+  for (int threads : {96, 128, 256, 512}) {
+    expectRight(ThreadsScale<f8e5m2, f8e8m0>{threads}, f8e5m2(), f8e8m0(), 0.5f);
+    expectRight(ThreadsScale<f4e2m1x2, f8e8m0>{threads}, f4e2m1x2(), f8e8m0(), 0.5f);
+    expectRight(ThreadsScale<f4e2m1x2, f8e4m3>{threads}, f4e2m1x2(), f8e4m3(), 0.75f);
+  }
+  auto refused = try_compile(ThreadsScale<f6e2m3_packed, f8e8m0>(), Target::sm_120a());
+  ASSERT_FALSE(bool(refused));
+  EXPECT_NE(refused.diagnostics[0].message.find("operands of f8, or two of f4e2m1x2"),
+            std::string::npos)
+      << to_text(refused.diagnostics);
+  auto hopper = try_compile(ThreadsScale<f8e4m3, f8e8m0>(), Target::sm_90a());
+  ASSERT_FALSE(bool(hopper));
+  EXPECT_EQ(hopper.diagnostics[0].code, 1764u) << to_text(hopper.diagnostics);
+}
+
 TEST(ScaledProducts, DoNotPadBytes) {
   expectRefused(
       [](Block &b, In<f8e4m3, 2> A) {

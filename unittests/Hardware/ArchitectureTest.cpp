@@ -26,6 +26,16 @@ TEST(Architecture, Limits) {
   EXPECT_EQ(findArchitecture("sm_70"), nullptr);
 }
 
+// PTX ISA: .block_scale of tcgen05.mma needs sm_100a, that of mma.sync sm_120a.
+TEST(Architecture, BlockScales) {
+  for (const Architecture &architecture : architectures()) {
+    BlockScales expected = architecture.name == "sm_100a"   ? BlockScales::Tcgen05Mma
+                           : architecture.name == "sm_120a" ? BlockScales::MmaSync
+                                                            : BlockScales::None;
+    EXPECT_EQ(architecture.scales, expected) << architecture.name;
+  }
+}
+
 TEST(Architecture, TensorCores) {
   const Architecture &h = *findArchitecture("sm_90a");
   // m64n256k16 f16 takes 128 cycles, n128 64; n64 is bound by both.

@@ -380,8 +380,9 @@ TEST(Engines, LegalFormsAreUsed) {
           EXPECT_EQ(use.engine, best) << kernel.name << " " << gpu << " " << use.tiles;
       }
       EXPECT_TRUE(diagnostics.empty()) << kernel.name << "\n" << to_text(diagnostics);
-      // Engines copy ahead, but for a program that states one stage, and one without a loop.
-      if (once && kernel.name != "LoadsWait" && kernel.name != "Accumulated")
+      // Engines copy ahead, but for programs that state one stage, and one without a loop.
+      if (once && kernel.name != "LoadsWait" && kernel.name != "ReadSixBits" &&
+          kernel.name != "Accumulated")
         EXPECT_GT(ahead, 0) << kernel.name << " " << gpu;
     }
   for (const char *engine : {"wgmma", "tcgen05.mma", "mma.sync", "tma.load", "threads"})

@@ -108,7 +108,7 @@ public:
       Engine engine = engineOf(gemm, reason);
       if (!reason.empty())
         gemm->setAttr(nv::NVDialect::engineReasonAttr, StringAttr::get(gemm.getContext(), reason));
-      if (gemm.isScaled() && engine != Engine::Tcgen05Mma)
+      if (gemm.isScaled() && engine != scaledEngine())
         return refuseScales(gemm);
       nvptx::setEngine(gemm, engine);
     }
@@ -249,6 +249,11 @@ private:
       return "products of f32 are exact unless `.tf32 = true` allows tf32";
     return "no tensor core multiplies " + tile::describe(gemm.getA()) + " and " +
            tile::describe(gemm.getB()) + " into " + tile::describe(gemm.getAcc());
+  }
+
+  /// Returns the engine that multiplies with scales, where such products have not been expanded.
+  Engine scaledEngine() const {
+    return architecture.scales == hw::BlockScales::MmaSync ? Engine::MmaSync : Engine::Tcgen05Mma;
   }
 
   /// Refuses a product with scales that tcgen05 does not take: nothing else does where it exists.

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Target/NVPTX/Matrices/OperandFragments.h"
+#include "Dialect/Tile/PackedElements.h"
+#include "Target/NVPTX/Threads/Elements.h"
 #include "Target/NVPTX/Threads/LoweringContext.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -16,9 +18,11 @@ using namespace penstock::nvptx;
 /// Rows of one of ldmatrix's matrices, which is also the period of all swizzles.
 static constexpr int64_t matrixRows = 8;
 
-/// Chooses how to load a fragment. \p contiguous: k runs along the rows of the tile in memory.
-static FragmentLoad fragmentLoad(const View &view, const layout::SharedTile &tile, bool contiguous,
-                                 int64_t bits) {
+/// Chooses how to load a fragment.
+static FragmentLoad fragmentLoad(const View &view, const layout::SharedTile &tile,
+                                 OperandFragments::Side side, int64_t bits) {
+  // True if k runs along the rows of the tile in memory.
+  bool contiguous = view.dims[side == OperandFragments::Left ? 1 : 0] + 1 == view.offsets.size();
   int64_t piece = 128 / bits;
   auto offset = getConstantIntValue(view.offsets.back());
   bool aligned = offset && *offset % piece == 0 && tile.cols % piece == 0 && !tile.linear;
@@ -29,12 +33,23 @@ static FragmentLoad fragmentLoad(const View &view, const layout::SharedTile &til
   return bits == 16 ? FragmentLoad::Columns : FragmentLoad::Elements;
 }
 
+bool OperandFragments::isReadable(LoweringContext &c, Value operand, Side side,
+                                  std::optional<tile::Packing> packing) {
+  if (!packing || !tile::isPadded(*packing))
+    return true;
+  View view = viewOf(c, operand);
+  const layout::SharedTile &tile = c.shared.tiles.find(view.root)->second.layout;
+  return fragmentLoad(view, tile, side, /*bits=*/8) == FragmentLoad::Rows;
+}
+
 OperandFragments::OperandFragments(LoweringContext &c, Value operand, Side side, WarpStart start,
-                                   int64_t bits)
+                                   int64_t bits, std::optional<tile::Packing> packing)
     : c(c), side(side), start(std::move(start)), bits(bits), view(viewOf(c, operand)),
       tile(c.shared.tiles.find(view.root)->second.layout) {
-  bool contiguous = view.dims[side == Left ? 1 : 0] + 1 == view.offsets.size();
-  how = fragmentLoad(view, tile, contiguous, bits);
+  if (packing && tile::isPadded(*packing))
+    padding = packing;
+  how = fragmentLoad(view, tile, side, bits);
+  assert((!padding || how == FragmentLoad::Rows) && "threads do not unpack padded values");
   Value lane = c.andBits(c.thread, 31);
   if (how == FragmentLoad::Elements) {
     laneRow = c.add(this->start.at, c.shiftRight(lane, 2));
@@ -100,14 +115,23 @@ SmallVector<Value> OperandFragments::load(const Address &address, int64_t blocks
   if (how == FragmentLoad::Elements)
     return loadElements(address, blocks);
   int64_t matrices = blocks * 2;
-  std::string text = "ldmatrix.sync.aligned.m8n8.x" + std::to_string(matrices) +
-                     (how == FragmentLoad::Columns ? ".trans" : "") + ".shared.b16 " +
-                     operandList(0, matrices) + ", [$" + std::to_string(matrices) +
+  // A row of a matrix has 16 bytes: 8 elements of 16 bits, or 16 padded values.
+  bool four = padding && tile::bitsOf(*padding) == 4;
+  std::string types = four ? "b8x16.b4x16_p64" : padding ? "b8x16.b6x16_p32" : "b16";
+  std::string text = std::string("ldmatrix.sync.aligned.") + (padding ? "m8n16" : "m8n8") + ".x" +
+                     std::to_string(matrices) + (how == FragmentLoad::Columns ? ".trans" : "") +
+                     ".shared." + types + " " + operandList(0, matrices) + ", [$" +
+                     std::to_string(matrices) +
                      (address.immediate ? "+" + std::to_string(address.immediate) : "") + "];";
   InlinePtx load = c.inlinePtx();
   for (int64_t i = 0; i < matrices; ++i)
     load.output(c.builder.getI32Type());
-  return load.input(address.base).emit(text, PtxEffects::Memory);
+  SmallVector<Value> words = load.input(address.base).emit(text, PtxEffects::Memory);
+  // ldmatrix unpacks 4-bit values to bits 0 to 3 of a byte; mma.sync reads bits 2 to 5.
+  if (four)
+    for (Value &value : words)
+      value = c.mul(value, 4);
+  return words;
 }
 
 SmallVector<Value> OperandFragments::loadElements(const Address &address, int64_t blocks) {
@@ -127,6 +151,59 @@ SmallVector<Value> OperandFragments::loadElements(const Address &address, int64_
     words.push_back(pack == 1
                         ? elements[0]
                         : LLVM::BitcastOp::create(c.builder, c.loc, word, c.packed(elements)));
+  }
+  return words;
+}
+
+ScaleFragments::ScaleFragments(LoweringContext &c, Value scales, const WarpStart &start,
+                               int64_t rowsOfWarp, int64_t allRows)
+    : c(c), view(viewOf(c, scales)) {
+  // The scales of 4 rows, 32 apart, are a piece of 16 bytes, unless a slice divides pieces.
+  constexpr int64_t piece = 16;
+  auto offset = getConstantIntValue(view.offsets.back());
+  const layout::SharedTile &tile = c.shared.tiles.find(view.root)->second.layout;
+  whole = offset && *offset % piece == 0 && tile.cols % piece == 0;
+  int64_t words = llvm::divideCeil(rowsOfWarp, rowsOfWord);
+  auto areNeighbors = [&](int64_t count) {
+    return words % count == 0 && llvm::all_of(start.all, [&](int64_t begin) {
+             return begin % (rowsOfWord * count) == 0 && begin + words * rowsOfWord <= allRows;
+           });
+  };
+  while (whole && width < 4 && areNeighbors(2 * width))
+    width *= 2;
+  Value lane = c.andBits(c.thread, 31);
+  Value first = c.add(start.at, c.add(c.shiftRight(lane, 2), c.mul(c.andBits(lane, 3), 8)));
+  for (int64_t word = 0; word < words; word += width) {
+    Value row = c.add(first, word * rowsOfWord);
+    // Lanes whose rows belong to no warp load the last row's scales, which no instruction selects.
+    if (llvm::any_of(start.all,
+                     [&](int64_t begin) { return begin + (word + width) * rowsOfWord > allRows; }))
+      row = arith::MinSIOp::create(c.builder, c.loc, row, c.i32(allRows - 1));
+    rows.push_back(row);
+  }
+}
+
+SmallVector<Value> ScaleFragments::load(int64_t group) {
+  SmallVector<Value> words;
+  for (Value row : rows) {
+    // Element [r / 128, group, r mod 32, r / 32 mod 4 * 4].
+    Value byte = c.mul(c.andBits(c.shiftRight(row, 5), 3), 4);
+    auto load = [&](int64_t from, Type type, int64_t count) {
+      return loadShared(c,
+                        sharedElement(c, view,
+                                      {c.shiftRight(row, 7), c.i32(0), c.andBits(row, 31), byte},
+                                      {0, group, 0, from}),
+                        type, count);
+    };
+    if (whole) {
+      llvm::append_range(words, load(0, c.builder.getI32Type(), width));
+      continue;
+    }
+    SmallVector<Value> bytes;
+    for (int64_t i = 0; i < blocksOfWord; ++i)
+      llvm::append_range(bytes, load(i, c.builder.getI8Type(), 1));
+    words.push_back(
+        LLVM::BitcastOp::create(c.builder, c.loc, c.builder.getI32Type(), c.packed(bytes)));
   }
   return words;
 }

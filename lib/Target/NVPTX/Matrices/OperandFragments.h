@@ -6,17 +6,24 @@
 //===----------------------------------------------------------------------===//
 //
 // Loads the operands of mma.sync from shared memory, 16 x 32 bytes at a time by one
-// ldmatrix.x4: 16 rows of A, or two neighboring blocks of 8 columns of B.
+// ldmatrix.x4: 16 rows of A, or two neighboring blocks of 8 columns of B. It also unpacks padded
+// values of 4 and 6 bits to a byte each.
 //
 // An address is the lane's address in the ring slot, computed once, XORed with a constant for each
 // step within a swizzle span, plus an immediate: rows that differ by a multiple of 8 have the same
 // swizzle phase, and so have all chunks. The XOR follows the addition of the slot: otherwise one
 // register per step would be live in the whole loop. It is exact, because slots are aligned.
 //
+// The block scales of a row and of four blocks of k are one word, in the layout of tile.gemm. An
+// instruction takes the scales of A from two lanes of each quad, and those of B from one; selectors
+// name the lanes, and the bytes of their words. So one word in each lane serves 32 rows and four
+// blocks of k.
+//
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_TARGET_NVPTX_MATRICES_OPERANDFRAGMENTS_H
 #define PENSTOCK_TARGET_NVPTX_MATRICES_OPERANDFRAGMENTS_H
 
+#include "Dialect/Tile/TileDialect.h"
 #include "Layout/SharedTile.h"
 #include "Target/NVPTX/Threads/Views.h"
 
@@ -41,8 +48,12 @@ enum class FragmentLoad : uint8_t {
 class OperandFragments {
 public:
   enum Side : uint8_t { Left, Right };
+  /// Returns whether fragments of an operand can be loaded: of padded values, only by ldmatrix.
+  static bool isReadable(LoweringContext &c, mlir::Value operand, Side side,
+                         std::optional<tile::Packing> packing);
+  /// \p packing: of padded values, which are unpacked.
   OperandFragments(LoweringContext &c, mlir::Value operand, Side side, WarpStart start,
-                   int64_t bits);
+                   int64_t bits, std::optional<tile::Packing> packing);
 
   /// A fragment, at a constant number of rows after the warp's first one.
   struct Address {
@@ -72,6 +83,7 @@ private:
   Side side;
   WarpStart start;
   int64_t bits;
+  std::optional<tile::Packing> padding;
   View view;
   layout::SharedTile tile;
   FragmentLoad how = FragmentLoad::Elements;
@@ -79,6 +91,28 @@ private:
   SharedOffset slot;
   /// By constant columns of the tile in memory: without the slot, and with it.
   std::map<int64_t, mlir::Value> lanes, bases;
+};
+
+/// The scales of one operand: of rows of A, or of columns of B, which are called rows here.
+class ScaleFragments {
+public:
+  /// Rows of the operand whose scales are in one register, and values that a byte of it scales.
+  static constexpr int64_t rowsOfWord = 32, blocksOfWord = 4;
+
+  /// \p rows: rows of each warp, from its start on. \p allRows: rows of the operand.
+  ScaleFragments(LoweringContext &c, mlir::Value scales, const WarpStart &start, int64_t rows,
+                 int64_t allRows);
+
+  /// Loads the scales of four blocks of k, from block 4 * \p group on. Lane t of word i has those
+  /// of row 32 * i + t / 4 + t % 4 * 8 of the warp.
+  llvm::SmallVector<mlir::Value> load(int64_t group);
+
+private:
+  LoweringContext &c;
+  View view;
+  bool whole = true;                   ///< words are aligned
+  int64_t width = 1;                   ///< words of an access
+  llvm::SmallVector<mlir::Value> rows; ///< of this lane, one for each access
 };
 
 } // namespace penstock::nvptx

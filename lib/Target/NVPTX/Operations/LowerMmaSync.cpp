@@ -11,6 +11,7 @@
 // element by element (OperandFragments.h). Threads multiply operands that no instruction supports.
 //
 //===----------------------------------------------------------------------===//
+#include "Dialect/Tile/PackedElements.h"
 #include "Dialect/Tile/TileTypes.h"
 #include "Target/NVPTX/Matrices/OperandFragments.h"
 #include "Target/NVPTX/Operations/MmaSync.h"
@@ -39,6 +40,8 @@ struct ColumnBlocks {
 /// The operands of one step of k: of A for each 16 rows, of B for each 8 columns.
 struct Step {
   SmallVector<SmallVector<Value>> left, right;
+  SmallVector<Value> leftScales, rightScales; ///< words of ScaleFragments
+  int64_t scaleByte = 0;                      ///< the first byte of these words that is used
 };
 
 /// The MMAs of each warp for one `tile.gemm`.
@@ -58,7 +61,9 @@ private:
   SmallVector<Value> loadLeft(int64_t rowTile, int64_t k);
   SmallVector<SmallVector<Value>> loadRight(const ColumnBlocks &blocks,
                                             const OperandFragments::Address &address);
-  void multiply(ArrayRef<SmallVector<Value>> left, int64_t column, ArrayRef<Value> right);
+  void loadScales(Step &step, int64_t k);
+  std::string textOf(const Step &step, int64_t rowTile, int64_t column) const;
+  void multiply(const Step &step, int64_t column, ArrayRef<Value> right);
 
   LoweringContext &c;
   const MmaShape &shape;
@@ -69,7 +74,8 @@ private:
   RegisterTile *leftInRegisters;
   std::optional<OperandFragments> left; ///< in shared memory
   OperandFragments right;
-  std::string text;
+  std::optional<ScaleFragments> leftScales, rightScales;
+  SmallVector<Value> leftWords, rightWords; ///< loaded last from them
 };
 
 } // namespace
@@ -79,15 +85,18 @@ WarpMma::WarpMma(LoweringContext &c, tile::GemmOp op, const MmaShape &shape, Reg
     : c(c), shape(shape), sums(sums), warp(c.shiftRight(threadInScope(c, by), 5)),
       depth(cast<MemRefType>(op.getA().getType()).getDimSize(1)), columns(startOf(1)),
       leftInRegisters(registersOf(c, op.getA())),
-      right(c, op.getB(), OperandFragments::Right, columns, shape.elementBits),
-      text("mma.sync.aligned.m16n8k" + std::to_string(shape.k) + ".row.col" + shape.types +
-           " {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};") {
+      right(c, op.getB(), OperandFragments::Right, columns, shape.elementBits, op.packingOfB()) {
   if (!leftInRegisters)
-    left.emplace(c, op.getA(), OperandFragments::Left, startOf(0), shape.elementBits);
+    left.emplace(c, op.getA(), OperandFragments::Left, startOf(0), shape.elementBits,
+                 op.packingOfA());
   for (int64_t reg = 0; reg < sums.layout.registers(); reg += 4) {
     auto offset = sums.layout.offsetOf(reg);
     rowTiles = std::max(rowTiles, offset[0] / 16 + 1);
     colTiles = std::max(colTiles, offset[1] / 8 + 1);
+  }
+  if (shape.scales) {
+    leftScales.emplace(c, op.getScaleA(), startOf(0), rowTiles * 16, sums.layout.shape[0]);
+    rightScales.emplace(c, op.getScaleB(), columns, colTiles * 8, sums.layout.shape[1]);
   }
 }
 
@@ -145,9 +154,24 @@ SmallVector<Value> WarpMma::loadLeft(int64_t rowTile, int64_t k) {
   return words;
 }
 
+/// Sets the scales of a step: loads words of scales if the step is the first that uses them.
+void WarpMma::loadScales(Step &step, int64_t k) {
+  constexpr int64_t blocks = ScaleFragments::blocksOfWord;
+  int64_t block = k / shape.k * shape.scales;
+  step.scaleByte = block % blocks;
+  if (step.scaleByte == 0) {
+    leftWords = leftScales->load(block / blocks);
+    rightWords = rightScales->load(block / blocks);
+  }
+  step.leftScales = leftWords;
+  step.rightScales = rightWords;
+}
+
 /// Loads the operands of one step of a warp that has all of its columns.
 Step WarpMma::load(int64_t k) {
   Step step;
+  if (shape.scales)
+    loadScales(step, k);
   for (int64_t m = 0; m < rowTiles; ++m)
     step.left.push_back(loadLeft(m, k));
   if (sums.layout.isFull())
@@ -156,16 +180,34 @@ Step WarpMma::load(int64_t k) {
   return step;
 }
 
-void WarpMma::multiply(ArrayRef<SmallVector<Value>> left, int64_t column, ArrayRef<Value> right) {
+/// Returns an instruction. The selectors of scales name a byte, and lanes of each quad: two of four
+/// for 16 rows, one for 8 columns.
+std::string WarpMma::textOf(const Step &step, int64_t rowTile, int64_t column) const {
+  std::string text = "mma.sync.aligned." + shape.name +
+                     " {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13}";
+  if (shape.scales) {
+    std::string byte = std::to_string(step.scaleByte);
+    text += ", $14, {" + byte + ", " + std::to_string(rowTile % 2) + "}, $15, {" + byte + ", " +
+            std::to_string(column % 4) + "}";
+  }
+  return text + ";";
+}
+
+void WarpMma::multiply(const Step &step, int64_t column, ArrayRef<Value> right) {
   for (int64_t m = 0; m < rowTiles; ++m) {
     int64_t reg = (m * colTiles + column) * 4;
     InlinePtx mma = c.inlinePtx();
     for (int64_t i = 0; i < 4; ++i)
       mma.output(sums.element);
-    mma.inputs(left[size_t(m)]).inputs(right);
+    mma.inputs(step.left[size_t(m)]).inputs(right);
     for (int64_t i = 0; i < 4; ++i)
       mma.input(readRegister(c, sums, reg + i));
-    SmallVector<Value> results = mma.emit(text, PtxEffects::None);
+    if (shape.scales) {
+      constexpr int64_t rows = ScaleFragments::rowsOfWord;
+      mma.input(step.leftScales[size_t(m * 16 / rows)]);
+      mma.input(step.rightScales[size_t(column * 8 / rows)]);
+    }
+    SmallVector<Value> results = mma.emit(textOf(step, m, column), PtxEffects::None);
     for (int64_t i = 0; i < 4; ++i)
       writeRegister(c, sums, reg + i, results[size_t(i)]);
   }
@@ -179,7 +221,7 @@ void WarpMma::lower() {
     if (k + shape.k < depth)
       next = load(k + shape.k);
     for (auto [n, fragment] : llvm::enumerate(step.right))
-      multiply(step.left, int64_t(n), fragment);
+      multiply(step, int64_t(n), fragment);
     if (sums.layout.isFull())
       continue;
     // Warps whose columns lie beyond the tile issue no MMA.
@@ -189,7 +231,7 @@ void WarpMma::lower() {
                            c.i32(sums.layout.shape[1]));
       c.when(inside, [&] {
         for (auto [i, fragment] : llvm::enumerate(loadRight(blocks, address)))
-          multiply(step.left, blocks.first + int64_t(i), fragment);
+          multiply(step, blocks.first + int64_t(i), fragment);
       });
     }
   }
@@ -243,10 +285,12 @@ static void multiplyByThreads(LoweringContext &c, tile::GemmOp op, RegisterTile 
 static LogicalResult lowerGemm(LoweringContext &c, tile::GemmOp op, const ExecutionScope &by) {
   if (failed(c.checkReach(op)))
     return failure();
-  if (op.isScaled())
+  if (op.isScaled() && c.architecture.scales != hw::BlockScales::MmaSync)
     return tile::emitCoded(op, ScaledProduct)
            << "a product with scales in a kernel that says itself what threads do; multiply with "
               "b.tcgen05.mma";
+  if (op.isScaled() && !tile::areReadByTensorCores(op.packingOfA(), op.packingOfB()))
+    return c.refuse(op, "with scales multiplies operands of f8, or two of f4e2m1x2");
   if (op.getAsyncAttr())
     return c.refuse(op, "with {.async} is not available in explicit kernels");
   auto shape = mmaShapeOf(op);
@@ -257,6 +301,13 @@ static LogicalResult lowerGemm(LoweringContext &c, tile::GemmOp op, const Execut
   for (Value operand : {op.getA(), op.getB()})
     if (!(left && operand == op.getA()) && !c.shared.tiles.count(tile::rootOf(operand)))
       return c.refuse(op, "multiplies tiles in shared memory only");
+  if (op.isScaled() &&
+      !(OperandFragments::isReadable(c, op.getA(), OperandFragments::Left, op.packingOfA()) &&
+        OperandFragments::isReadable(c, op.getB(), OperandFragments::Right, op.packingOfB())))
+    return c.refuse(op, "multiplies padded values only in rows of 16-byte pieces along k");
+  for (Value scales : {op.getScaleA(), op.getScaleB()})
+    if (scales && !c.shared.tiles.count(tile::rootOf(scales)))
+      return c.refuse(op, "takes scales from shared memory only");
   auto type = cast<MemRefType>(op.getAcc().getType());
   RegisterTile *acc = registersOf(c, op.getAcc());
   Distribution layout;

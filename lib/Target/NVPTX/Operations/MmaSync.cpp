@@ -26,17 +26,65 @@ static const char *nameOf(Type element, bool tf32) {
   return element.isInteger(8) ? "s8" : nullptr;
 }
 
+/// The instruction's name for the values of an operand of a product with scales.
+static const char *nameOf(Type element, std::optional<tile::Packing> packing) {
+  if (!packing)
+    return nameOf(element, /*tf32=*/false);
+  switch (*packing) {
+  case tile::Packing::F6E2M3:
+  case tile::Packing::PaddedF6E2M3:
+    return "e2m3";
+  case tile::Packing::F6E3M2:
+  case tile::Packing::PaddedF6E3M2:
+    return "e3m2";
+  case tile::Packing::F4E2M1:
+  case tile::Packing::PaddedF4E2M1:
+    return "e2m1";
+  case tile::Packing::I4:
+    break;
+  }
+  llvm_unreachable("integers take no scales");
+}
+
+/// Returns the instruction for a product with scales. Operands that are neither bytes nor both
+/// packed f4e2m1 have been padded or expanded before they are lowered.
+static nvptx::MmaShape scaledShapeOf(tile::GemmOp op) {
+  auto elementOf = [](Value tile) { return cast<MemRefType>(tile.getType()).getElementType(); };
+  bool packed = op.packingOfA() == tile::Packing::F4E2M1 && op.packingOfB() == op.packingOfA();
+  bool powers = isa<Float8E8M0FNUType>(elementOf(op.getScaleA()));
+  nvptx::MmaShape shape;
+  shape.k = 32;
+  shape.elementBits = 8;
+  int64_t values = packed ? 64 : 32;
+  shape.scales = values / op.scaleBlock();
+  shape.name = "m16n8k" + std::to_string(values) + ".row.col.kind::" +
+               (!packed  ? "mxf8f6f4"
+                : powers ? "mxf4"
+                         : "mxf4nvf4") +
+               ".block_scale.scale_vec::" + std::to_string(shape.scales) + "X.f32." +
+               nameOf(elementOf(op.getA()), op.packingOfA()) + "." +
+               nameOf(elementOf(op.getB()), op.packingOfB()) + ".f32." +
+               (powers ? "ue8m0" : "ue4m3");
+  return shape;
+}
+
 std::optional<nvptx::MmaShape> nvptx::mmaShapeOf(tile::GemmOp op) {
   auto a = cast<MemRefType>(op.getA().getType()), b = cast<MemRefType>(op.getB().getType());
   auto acc = cast<MemRefType>(op.getAcc().getType());
+  auto isDivided = [&](const MmaShape &shape) {
+    return acc.getDimSize(0) % 16 == 0 && acc.getDimSize(1) % 8 == 0 &&
+           a.getDimSize(1) % shape.k == 0;
+  };
+  if (op.isScaled()) {
+    MmaShape shape = scaledShapeOf(op);
+    return isDivided(shape) ? std::optional(shape) : std::nullopt;
+  }
   bool tf32 = op.getPrecision() == tile::Precision::TF32;
   const char *left = nameOf(a.getElementType(), tf32), *right = nameOf(b.getElementType(), tf32);
-  if (op.isScaled()) // has the shape of one of f8, but only tcgen05 multiplies with scales
-    left = right = "e4m3";
   int64_t bits = a.getElementTypeBitWidth();
   if (!left || !right || bits != int64_t(b.getElementTypeBitWidth()))
     return std::nullopt;
-  bool integers = a.getElementType().isInteger(8) && !op.isScaled();
+  bool integers = a.getElementType().isInteger(8);
   if (!(integers ? acc.getElementType().isInteger(32) : acc.getElementType().isF32()))
     return std::nullopt;
   // Analyses also look at kernels that have no target yet.
@@ -51,11 +99,10 @@ std::optional<nvptx::MmaShape> nvptx::mmaShapeOf(tile::GemmOp op) {
   MmaShape shape;
   shape.elementBits = bits;
   shape.k = 256 / bits;
-  const char *sum = integers ? "s32" : "f32";
-  shape.types = std::string(".") + sum + "." + left + "." + right + "." + sum;
-  if (acc.getDimSize(0) % 16 || acc.getDimSize(1) % 8 || a.getDimSize(1) % shape.k)
-    return std::nullopt;
-  return shape;
+  std::string sum = integers ? "s32" : "f32";
+  shape.name =
+      "m16n8k" + std::to_string(shape.k) + ".row.col." + sum + "." + left + "." + right + "." + sum;
+  return isDivided(shape) ? std::optional(shape) : std::nullopt;
 }
 
 std::optional<layout::Distribution> nvptx::mmaLeftLayoutOf(tile::GemmOp op, int64_t warps) {

@@ -19,9 +19,10 @@ namespace penstock::nvptx {
 
 /// One mma.sync: 16 x 8 results, 32 bytes of k.
 struct MmaShape {
-  int64_t k = 16;
+  int64_t k = 16; ///< elements of the operands' tiles; bytes of packed values
   int64_t elementBits = 16;
-  std::string types; ///< of D, A, B and C, as the instruction names them
+  std::string name;   ///< shape, layouts, kind and types, as the instruction has them
+  int64_t scales = 0; ///< of each row of A and column of B; 0: no block scales
 };
 
 /// Returns the instruction for a matmul. None if no instruction supports its types or shape; then
