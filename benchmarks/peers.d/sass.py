@@ -4,7 +4,7 @@
 # line, after the kernel, and jump back into the loop, so a backward branch alone is not a loop.
 import re
 
-MULTIPLY = re.compile(r"(HGMMA|IGMMA|QGMMA|HMMA|UTC[A-Z]*MMA)\b")
+MULTIPLY = re.compile(r"([HIQ]GMMA|[HIQO]MMA|UTC[A-Z]*MMA)\b")
 COPY = re.compile(r"(UTMALDG|UBLKCP|LDGSTS)\b")
 POWER = re.compile(r"MUFU\.EX2\b")
 # Commits a group of async MMAs, and waits for all but the latest N groups.

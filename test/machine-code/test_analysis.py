@@ -306,6 +306,16 @@ class Structure(unittest.TestCase):
             BRA.U.ANY `(.L_x_1)
             EXIT"""), [2])
 
+    def test_mmas_of_every_type(self):
+        for name in ("HMMA.16816.F32", "IMMA.16832.S8.S8", "QMMA.16832.F32.E4M3.E4M3",
+                     "QMMA.SF.16832.F32.E4M3.E2M1.E8", "OMMA.SF.16864.F32.E2M1.E2M1.UE4M3.4X"):
+            code = listing("""
+                .L_x_0:
+                %s R200, R204, R208, R200, R2, R3, URZ
+                @P0 BRA `(.L_x_0)
+                EXIT""" % name)
+            self.assertEqual([found.counts["m"] for found in main_loops(code, natural_loops(code))], [1])
+
     def test_loops_that_copy_are_found_within_others(self):
         code = listing("""
             .L_x_1:
