@@ -366,7 +366,7 @@ TEST(ScaledProducts, AreMultipliedByThreadsOnGraphicsCards) {
     std::vector<float> numbers[2];
     for (int side = 0; side < 2; ++side) {
       elements[side].resize(size_t(rows * K::bytes));
-      scales[side].resize(size_t(K::groups * 512));
+      scales[side].resize(size_t(K::groups) * 512);
       numbers[side].resize(size_t(rows * k));
       for (S &scale : scales[side])
         scale = least * float(1 << next(3));
@@ -402,6 +402,9 @@ TEST(ScaledProducts, AreMultipliedByThreadsOnGraphicsCards) {
     expectRight(ThreadsScale<f4e2m1x2, f8e8m0>{threads}, f4e2m1x2(), f8e8m0(), 0.5f);
     expectRight(ThreadsScale<f4e2m1x2, f8e4m3>{threads}, f4e2m1x2(), f8e4m3(), 0.75f);
   }
+  expectAssembled(ThreadsScale<f8e4m3, f8e8m0>(), Target::sm_120a());
+  expectAssembled(ThreadsScale<f4e2m1x2, f8e8m0>(), Target::sm_120a());
+  expectAssembled(ThreadsScale<f4e2m1x2, f8e4m3>(), Target::sm_120a());
   auto refused = try_compile(ThreadsScale<f6e2m3_packed, f8e8m0>(), Target::sm_120a());
   ASSERT_FALSE(bool(refused));
   EXPECT_NE(refused.diagnostics[0].message.find("operands of f8, or two of f4e2m1x2"),

@@ -127,8 +127,8 @@ TEST(Scales, AreAppliedByMmaSyncOnGraphicsCards) {
 /// Two accumulators, so that eight warps have 16 rows each: rows and columns of both have the same
 /// scales. Sums of rows let warps have whole rows.
 struct ScaledRowSums {
-  void operator()(Block &b, In<f8e4m3, 2> A, In<f8e4m3, 2> B, In<f8e8m0, 4> scale_A,
-                  In<f8e8m0, 4> scale_B, Out<f32, 1> C, Out<f32, 1> D) const {
+  void operator()(Block &b, In<f8e4m3, 2> A, In<f8e4m3, 2> B, In<f8e8m0, 4> scaleA,
+                  In<f8e8m0, 4> scaleB, Out<f32, 1> C, Out<f32, 1> D) const {
     b.grid(1);
     auto As = b.shared<f8e4m3>(128, 128), Bs = b.shared<f8e4m3>(128, 128);
     auto SA = b.shared<f8e8m0>(1, 1, 32, 16), SB = b.shared<f8e8m0>(1, 1, 32, 16);
@@ -139,8 +139,8 @@ struct ScaledRowSums {
     for (Index k : b.pipelined(ceil_div(A.size(1), 128), {.num_stages = 2})) {
       b.copy(A.at(0, k * 128), As);
       b.copy(B.at(0, k * 128), Bs);
-      b.copy(scale_A.at(0, k, 0, 0), SA);
-      b.copy(scale_B.at(0, k, 0, 0), SB);
+      b.copy(scaleA.at(0, k, 0, 0), SA);
+      b.copy(scaleB.at(0, k, 0, 0), SB);
       b.gemm(As, transposed(Bs), acc, {.scale_a = SA, .scale_b = SB});
       b.gemm(Bs, transposed(As), turned, {.scale_a = SB, .scale_b = SA});
     }
@@ -153,8 +153,8 @@ struct ScaledRowSums {
 
 /// Operands and scales are slices: a group of a tile of scales, and bytes 8 to 23 of wider rows.
 struct SlicedScales {
-  void operator()(Block &b, In<f8e4m3, 2> A, In<f8e4m3, 2> B, In<f8e8m0, 4> scale_A,
-                  In<f8e8m0, 4> scale_B, Out<f32, 2> C) const {
+  void operator()(Block &b, In<f8e4m3, 2> A, In<f8e4m3, 2> B, In<f8e8m0, 4> scaleA,
+                  In<f8e8m0, 4> scaleB, Out<f32, 2> C) const {
     b.grid(1);
     auto As = b.shared<f8e4m3>(128, 256), Bs = b.shared<f8e4m3>(128, 256);
     auto SA = b.shared<f8e8m0>(1, 2, 32, 16), SB = b.shared<f8e8m0>(1, 2, 32, 32);
@@ -162,8 +162,8 @@ struct SlicedScales {
     b.fill(acc, 0);
     b.copy(A.at(0, 0), As);
     b.copy(B.at(0, 0), Bs);
-    b.copy(scale_A.at(0, 0, 0, 0), SA);
-    b.copy(scale_B.at(0, 0, 0, 0), SB);
+    b.copy(scaleA.at(0, 0, 0, 0), SA);
+    b.copy(scaleB.at(0, 0, 0, 0), SB);
     for (Index g : b.range(2))
       b.gemm(slice(As, {0, g * 128}, {128, 128}), transposed(slice(Bs, {0, g * 128}, {128, 128})),
              acc,
@@ -261,9 +261,9 @@ TEST(Scales, MayBeSlices) {
 /// 6-bit values that threads read, too, so that TMA does not pad them.
 struct ReadSixBits {
   static constexpr auto signature =
-      "A[M,P], B[N,Q], scale_A[I,J,32,16], scale_B[H,J,32,16] -> C[M,N], D[L]";
-  void operator()(Block &b, In<f6e2m3_packed, 2> A, In<f8e4m3, 2> B, In<f8e8m0, 4> scale_A,
-                  In<f8e8m0, 4> scale_B, Out<f32, 2> C, Out<f32, 1> D) const {
+      "A[M,P], B[N,Q], scaleA[I,J,32,16], scaleB[H,J,32,16] -> C[M,N], D[L]";
+  void operator()(Block &b, In<f6e2m3_packed, 2> A, In<f8e4m3, 2> B, In<f8e8m0, 4> scaleA,
+                  In<f8e8m0, 4> scaleB, Out<f32, 2> C, Out<f32, 1> D) const {
     b.grid(1);
     auto As = b.shared<f6e2m3_packed>(128, 96);
     auto Bs = b.shared<f8e4m3>(128, 128);
@@ -276,8 +276,8 @@ struct ReadSixBits {
     for (Index k : b.pipelined(ceil_div(B.size(1), 128), {.num_stages = 1})) {
       b.copy(A.at(0, k * 96), As);
       b.copy(B.at(0, k * 128), Bs);
-      b.copy(scale_A.at(0, k, 0, 0), SA);
-      b.copy(scale_B.at(0, k, 0, 0), SB);
+      b.copy(scaleA.at(0, k, 0, 0), SA);
+      b.copy(scaleB.at(0, k, 0, 0), SB);
       b.unpack(As, values);
       b.reduce(Sum, values, 1, sums, {.accumulate = true});
       b.gemm(As, transposed(Bs), acc, {.scale_a = SA, .scale_b = SB});

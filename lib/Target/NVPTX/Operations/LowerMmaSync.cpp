@@ -217,9 +217,7 @@ void WarpMma::lower() {
   // The operands of the next step are loaded before this one's are multiplied.
   Step next = load(0);
   for (int64_t k = 0; k < depth; k += shape.k) {
-    Step step = std::move(next);
-    if (k + shape.k < depth)
-      next = load(k + shape.k);
+    Step step = std::exchange(next, k + shape.k < depth ? load(k + shape.k) : Step());
     for (auto [n, fragment] : llvm::enumerate(step.right))
       multiply(step, int64_t(n), fragment);
     if (sums.layout.isFull())
