@@ -71,19 +71,22 @@ template <class P, class V, bool Shared> struct Unpack {
 };
 
 template <class P, class V, bool Shared> void expectUnpacked(const float *table) {
-  std::vector<P> packed(256);
+  std::vector<P> packed(1024);
   for (size_t i = 0; i < packed.size(); ++i)
-    packed[i].raw = uint8_t(i);
+    packed[i].raw = uint8_t(i + i / 256); // all bytes at all positions in a word
   for (auto &[name, target] : targets) {
     SCOPED_TRACE(name);
     auto compiled = try_compile(Unpack<P, V, Shared>{}, target, {.name = "unpack"});
     ASSERT_TRUE(bool(compiled)) << to_text(compiled.diagnostics);
-    std::vector<V> values(512, V(-77));
-    auto found = compiled.kernel.try_launch({}, view(packed, {16, 16}), view(values, {16, 32}));
+    std::vector<V> values(2048, V(-77));
+    auto found = compiled.kernel.try_launch({}, view(packed, {64, 16}), view(values, {64, 32}));
     ASSERT_TRUE(found.empty()) << to_text(found);
     int wrong = 0;
-    for (size_t i = 0; i < 256; ++i)
-      wrong += float(values[2 * i]) != table[i & 15] || float(values[2 * i + 1]) != table[i >> 4];
+    for (size_t i = 0; i < packed.size(); ++i) {
+      unsigned raw = packed[i].raw;
+      wrong +=
+          float(values[2 * i]) != table[raw & 15] || float(values[2 * i + 1]) != table[raw >> 4];
+    }
     EXPECT_EQ(wrong, 0);
   }
 }

@@ -7,6 +7,7 @@
 #include "Target/NVPTX/LLVM/DoubleMath.h"
 #include "Target/NVPTX/LLVM/RoundedMath.h"
 #include "Target/NVPTX/LLVM/SingleMath.h"
+#include "Target/NVPTX/LLVM/SmallIntegers.h"
 #include "Target/NVPTX/Passes.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -84,6 +85,7 @@ struct LowerThreadsToLLVM : penstock::impl::LowerThreadsToLLVMBase<LowerThreadsT
     nvptx::populateSingleMathPatterns(simpler);
     nvptx::populateRoundedMathPatterns(simpler);
     nvptx::populateDoubleMathPatterns(simpler);
+    nvptx::populateSmallIntegerPatterns(simpler);
     populateMathPolynomialApproximationPatterns(simpler, [](StringRef name) {
       name.consume_front("math.");
       return llvm::is_contained({"log", "log2", "sin", "cos"}, name);

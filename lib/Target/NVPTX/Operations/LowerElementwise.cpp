@@ -63,6 +63,20 @@ static LogicalResult lowerFill(LoweringContext &c, tile::FillOp op, const Execut
   return success();
 }
 
+/// Writes the elements of a map that unpacks 4-bit integers into registers.
+static void unpackToRegisters(LoweringContext &c, NibbleMap &nibbles, RegisterTile &target,
+                              const Distribution &layout, ArrayRef<Value> base) {
+  for (int64_t reg = 0; reg < layout.registers(); reg += 2) {
+    SmallVector<Value, 2> pair = nibbles.pair(base, layout.offsetOf(reg), /*known=*/true);
+    if (pair.size() == 1) {
+      writeWord(c, target, reg / 2, pair.front());
+      continue;
+    }
+    writeRegister(c, target, reg, pair[0]);
+    writeRegister(c, target, reg + 1, pair[1]);
+  }
+}
+
 static LogicalResult lowerMap(LoweringContext &c, tile::MapOp op, const ExecutionScope &by) {
   if (failed(c.checkReach(op)))
     return failure();
@@ -75,6 +89,11 @@ static LogicalResult lowerMap(LoweringContext &c, tile::MapOp op, const Executio
   SmallVector<Value> base = baseOf(c, layout, by, /*inPlace=*/target && loads);
   Value first = target ? Value() : holdsFirstCopy(c, layout, by);
   int64_t run = target ? 1 : together(c, layout, op.getTarget());
+  std::optional<NibbleMap> nibbles = NibbleMap::match(c, op, layout);
+  if (nibbles && target) {
+    unpackToRegisters(c, *nibbles, *target, layout, base);
+    return success();
+  }
   LogicalResult ok = success();
   Value half; // of a word of the target that is written as a whole
   auto compute = [&](int64_t reg, ArrayRef<Value> base, ArrayRef<int64_t> offset,
@@ -86,7 +105,11 @@ static LogicalResult lowerMap(LoweringContext &c, tile::MapOp op, const Executio
       writeRegister(c, *target, reg - 1, toStored(c, std::exchange(half, Value())));
     c.when(condition, [&] {
       SmallVector<Value> values;
-      for (int64_t i = 0; i < run && succeeded(ok); ++i) {
+      if (nibbles && run % 2 == 0) {
+        values = nibbles->values(base, offset, known, run);
+        nibbles->forget(); // other elements may be under another condition
+      }
+      for (int64_t i = int64_t(values.size()); i < run && succeeded(ok); ++i) {
         SmallVector<int64_t> at(offset);
         if (i)
           at.back() += i;
