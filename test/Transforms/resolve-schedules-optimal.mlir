@@ -50,3 +50,18 @@ func.func @wait(%A: !t {tile.access = "in"}, %B: !t {tile.access = "out"}, %n: i
   } {tile.schedule = #tile.schedule<num_stages = 2, solver_seconds = 10>}
   return
 }
+
+// -----
+
+// A loop without statements has nothing to schedule.
+
+// CHECK-LABEL: func.func @empty
+// CHECK: scf.for
+// CHECK: return
+func.func @empty(%n: index) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+  } {tile.schedule = #tile.schedule<solver_seconds = 10>}
+  return
+}

@@ -52,8 +52,9 @@ struct ResolveSchedules : penstock::impl::ResolveSchedulesBase<ResolveSchedules>
     PipelineLoop body = analyzeLoop(loop);
     if (architecture)
       assignCapacity(body, *architecture);
+    // The solver's schedule is stated on statements: a loop without any has nothing to check.
     if (body.annotations.solverSeconds)
-      return solve(body) && resolve(loop);
+      return solve(body) && (body.statements.empty() || resolve(loop));
     sched::PipelinedLoop resolved = resolveSchedule(body);
     for (const penstock::Diagnostic &diagnostic : resolved.diagnostics)
       tile::emit(loop.getLoc(), diagnostic);
