@@ -324,6 +324,9 @@ struct RunTimes {
   /// Utilization of parts of the SM in the middle half of the MMAs, or in the whole run if
   /// there are no MMAs; for issue slots and units, of the busiest quarter.
   double tensor = 0, exponentials = 0, shared = 0, issue = 0, tma = 0;
+  /// Multiply-adds of asynchronous MMAs per cycle, in the same part of the run. An MMA of a small
+  /// shape keeps the tensor core busy at less than its peak rate.
+  double multiplyAdds = 0;
   /// Tests of barriers that no loop repeats (`try_wait`), by line.
   struct Probe {
     unsigned line = 0;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <fstream>
 #include <unistd.h>
 #include <utility>
 
@@ -187,6 +188,15 @@ std::string parseArgument(const std::string &text, std::vector<Argument> &argume
 }
 
 } // namespace
+
+void PtxLaunch::dump(Device &device,
+                     const std::vector<std::pair<size_t, std::string>> &files) const {
+  for (auto &[index, path] : files) {
+    std::vector<char> content(buffers[index].size);
+    device.read(buffers[index].address, content.data(), content.size());
+    std::ofstream(path, std::ios::binary).write(content.data(), std::streamsize(content.size()));
+  }
+}
 
 uint32_t PtxLaunch::warps() const {
   uint32_t count = (config.block[0] * config.block[1] * config.block[2] + 31) / 32;

@@ -36,6 +36,8 @@ struct PtxLaunch {
   /// Allocates and fills the buffers, and packs the arguments into config.params. Returns the
   /// number of a buffer that there is no memory for, or -1.
   int allocate(Device &device);
+  /// Writes buffers to files.
+  void dump(Device &device, const std::vector<std::pair<size_t, std::string>> &files) const;
   /// Warps of a cluster.
   uint32_t warps() const;
 };

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "ClockPtx.h"
 #include "Diagnostics/Codes.h"
 #include "Diagnostics/Json.h"
 #include "Diagnostics/ReadFile.h"
@@ -15,7 +16,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -31,6 +31,8 @@ struct RunPtxOptions {
   std::vector<std::pair<size_t, std::string>> dumps;
   unsigned timings = 0;
   std::string failOn = "undefined";
+  std::string clock; ///< a chip
+  bool wholeGrid = false;
 };
 
 /// Leaves out findings that an earlier timing had.
@@ -55,7 +57,7 @@ std::string parseDump(const std::string &text, RunPtxOptions &options) {
 }
 
 int runPtx(RunPtxOptions &o, const cli::Command &command) {
-  auto &[shared, format, options, noChecks, dumps, timings, failOn] = o;
+  auto &[shared, format, options, noChecks, dumps, timings, failOn, clock, wholeGrid] = o;
   PtxLaunch &launch = *shared;
   const std::vector<Buffer> &buffers = launch.buffers;
   Tier limit = tierFromName(failOn).value_or(Tier::Undefined);
@@ -73,6 +75,13 @@ int runPtx(RunPtxOptions &o, const cli::Command &command) {
   if (auto problem = readFile(launch.file, text))
     return refuse(*problem);
   options.print = [](const std::string &out) { fputs(out.c_str(), stdout); };
+  if (!clock.empty()) {
+    if (timings)
+      return command.usageError("`--timings` and `--clock`: a clock is one timing");
+    if (format == "html" || format == "sarif")
+      return command.usageError("`--clock` prints text or json");
+    return clockPtx(launch, text, options, {clock, wholeGrid, format == "json", limit}, dumps);
+  }
   int exitCode = 0;
   TimingSequence tried{timings, std::min(launch.warps(), 512u), 2};
   uint64_t runs = timings ? tried.size() : 1;
@@ -114,11 +123,7 @@ int runPtx(RunPtxOptions &o, const cli::Command &command) {
     if (format == "text")
       printFindings(fresh, format);
     all.insert(all.end(), fresh.begin(), fresh.end());
-    for (auto &[index, path] : dumps) {
-      std::vector<char> content(buffers[index].size);
-      device.read(buffers[index].address, content.data(), content.size());
-      std::ofstream(path, std::ios::binary).write(content.data(), std::streamsize(content.size()));
-    }
+    launch.dump(device, dumps);
     if (format == "text" && run + 1 >= runs)
       printf("%llu blocks, %llu warp instructions, %llu asynchronous "
              "operations, %.3f s, %u timings, %s\n",
@@ -209,6 +214,11 @@ void addRunPtx(cli::Tool &tool) {
               "number of timings: eager, lazy, then random ones; in addition each warp is starved "
               "once",
               o->timings, 0, 1000000000)
+      .choice("clock", clockNames(),
+              "runs the first block, or its cluster, on the cycle model of a GPU, and prints its "
+              "cycles and how busy each part of an SM was",
+              o->clock)
+      .flag("whole-grid", "with --clock: runs all blocks, one after the other", o->wholeGrid)
       .flag("no-checks", "disables the race checker", o->noChecks)
       .choice("fail-on", tierNames, "the lowest tier of findings that fails the run (undefined)",
               o->failOn)

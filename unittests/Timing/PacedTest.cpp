@@ -156,8 +156,6 @@ void expectSameResults(const std::string &kernel, Target target, const Shape &sh
   EXPECT_EQ(run.after.memory, expected.after.memory) << kernel;
 }
 
-// The clock is a timing like the others: it may not change what a kernel computes, whatever
-// trip counts and edges its shape has.
 /// An mma.sync with 32 bytes along k takes the same cycles with scales, whatever its values: on an
 /// RTX 5090, MMAs of mxf4nvf4 have twice the rate of those of mxf8f6f4, and twice their values of
 /// k.
@@ -189,6 +187,34 @@ TEST(Paced, BlockScaledProductsTakeTheCyclesOfTheirBytes) {
   }
 }
 
+/// Packed 4-bit values are multiplied in pairs, in the time of bytes.
+TEST(Paced, MultiplyAddsCountValues) {
+  using emu::productWork;
+  for (auto [k, elementBytes] :
+       {std::pair(8u, 4u), std::pair(16u, 2u), std::pair(32u, 1u), std::pair(64u, 1u)}) {
+    emu::AsyncWork work = productWork(128, 256, k);
+    EXPECT_EQ(work.multiplyAdds, 128.0 * 256 * k);
+    EXPECT_EQ(work.elementBytes, elementBytes);
+  }
+  ChipPace pace(*hw::findChip("B200"));
+  EXPECT_EQ(pace.times(productWork(128, 256, 64)).busy, pace.times(productWork(128, 256, 32)).busy);
+}
+
+/// The tensor core of a B200 executes 4096 multiply-adds of f16 per cycle: an MMA of 128 x 256
+/// reaches this rate, one of 128 x 64 does not, although the tensor core is as busy.
+TEST(Paced, MultiplyAddsTellRateFromUtilization) {
+  auto rateOf = [](const char *columns) {
+    return timesOf("PacedPersistent", Target::sm_100a(), {{"M", 128}, {"N", 1024}, {"K", 2048}},
+                   {{"blocks", "1"}, {"block_n", columns}, {"stages", "4"}});
+  };
+  RunTimes wide = rateOf("256"), narrow = rateOf("64");
+  EXPECT_GT(wide.tensor, 0.9);
+  EXPECT_NEAR(wide.multiplyAdds / wide.tensor, 4096, 41);
+  EXPECT_LT(narrow.multiplyAdds / narrow.tensor, 0.75 * 4096);
+}
+
+// The clock is a timing like the others: it may not change what a kernel computes, whatever
+// trip counts and edges its shape has.
 TEST(Paced, ResultsAreThoseOfOtherTimings) {
   std::mt19937 random(20);
   auto draw = [&](int64_t most) { return int64_t(random() % uint64_t(most)) + 1; };

@@ -40,7 +40,8 @@ struct AsyncWork {
   // Products.
   uint32_t m = 0, n = 0, k = 0; ///< m: rows in each block
   uint32_t elementBytes = 0;
-  uint32_t blocks = 1; ///< 2: of a pair
+  uint32_t blocks = 1;     ///< 2: of a pair
+  double multiplyAdds = 0; ///< in each block
 };
 
 /// An arrival or commit behind operations of an engine.
@@ -50,7 +51,8 @@ inline AsyncWork signalBehind(AsyncWork::Engine engine) {
   return work;
 }
 
-/// A product of one instruction. Its operands have 32 bytes along k, in all types but f4.
+/// A product of one instruction. Its operands have 32 bytes along k; packed 4-bit values are
+/// multiplied in pairs, in the time of bytes.
 inline AsyncWork productWork(uint32_t m, uint32_t n, uint32_t k) {
   AsyncWork work;
   work.engine = AsyncWork::Engine::Product;
@@ -58,6 +60,7 @@ inline AsyncWork productWork(uint32_t m, uint32_t n, uint32_t k) {
   work.n = n;
   work.k = k < 32 ? k : 32;
   work.elementBytes = 32 / work.k;
+  work.multiplyAdds = double(m) * n * k;
   return work;
 }
 

@@ -179,11 +179,10 @@ void Cluster::pace(Event &event, const AsyncWork &work) {
     if (peer)
       start = std::max(start, peer->tensor.free);
     start = sm.tensor.take(start, times.busy);
-    double multiplyAdds = double(work.m) * work.n * work.k;
-    sm.multiplyAdds += multiplyAdds;
+    sm.multiplyAdds += work.multiplyAdds;
     if (peer) {
       peer->tensor.take(start, times.busy);
-      peer->multiplyAdds += multiplyAdds;
+      peer->multiplyAdds += work.multiplyAdds;
     }
     event.busyUntil = start + times.busy;
     event.due = event.busyUntil + times.latency;

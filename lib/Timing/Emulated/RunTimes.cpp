@@ -52,19 +52,41 @@ RunTimes penstock::runTimes(const std::vector<emu::TraceEvent> &events,
   times.shared = share(all.units[unsigned(emu::Unit::Shared)]);
   times.issue = share(all.issue);
   times.tma = share(all.tma);
+  times.multiplyAdds = cycles > 0 ? all.multiplyAdds * part / cycles : 0;
   return times;
+}
+
+std::string penstock::occupancyText(const emu::PacedTotals &totals) {
+  auto share = [&](const char *name, double cycles) {
+    return std::string(name) + " " + std::to_string(std::lround(100 * cycles / totals.cycles)) +
+           " %";
+  };
+  auto unit = [&](emu::Unit unit) { return totals.units[unsigned(unit)]; };
+  double tensor = std::max(totals.tensor, unit(emu::Unit::Matrix));
+  return "whole run: " + share("tensor core", tensor) + ", " +
+         std::to_string(std::llround(totals.multiplyAdds / totals.cycles)) +
+         " multiply-adds per cycle; " + share("TMA", totals.tma) + ", " +
+         share("issue slots", totals.issue) + ", " + share("FMA", unit(emu::Unit::Fma)) + ", " +
+         share("ALU", unit(emu::Unit::Alu)) + ", " +
+         share("special functions", unit(emu::Unit::Special)) + ", " +
+         share("shared memory", unit(emu::Unit::Shared)) + ", " +
+         share("tensor memory", unit(emu::Unit::Tensor)) + ", " +
+         share("global memory", unit(emu::Unit::Global));
 }
 
 double RunTimes::roofline() const { return std::max({tensor, exponentials, shared}); }
 
 std::string penstock::to_text(const RunTimes &times) {
   auto percent = [](double share) { return std::to_string(std::lround(100 * share)) + " %"; };
-  std::string probes;
+  std::string probes, rate;
+  if (times.multiplyAdds > 0)
+    rate = " (" + std::to_string(std::llround(times.multiplyAdds)) + " multiply-adds per cycle)";
   for (const RunTimes::Probe &probe : times.probes)
     probes += "; the probe of line " + std::to_string(probe.line) + " succeeds " +
               std::to_string(probe.succeeded) + " times of " + std::to_string(probe.total);
   return std::to_string(std::llround(times.cycles)) + " cycles of " + times.chip +
-         "; busy in the steady part: tensor core " + percent(times.tensor) + ", exponentials " +
-         percent(times.exponentials) + ", shared memory " + percent(times.shared) +
-         ", issue slots " + percent(times.issue) + ", TMA " + percent(times.tma) + probes;
+         "; busy in the steady part: tensor core " + percent(times.tensor) + rate +
+         ", exponentials " + percent(times.exponentials) + ", shared memory " +
+         percent(times.shared) + ", issue slots " + percent(times.issue) + ", TMA " +
+         percent(times.tma) + probes;
 }

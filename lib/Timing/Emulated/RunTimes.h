@@ -16,6 +16,9 @@ namespace penstock {
 RunTimes runTimes(const std::vector<emu::TraceEvent> &events,
                   const std::vector<emu::PacedTotals> &totals);
 
+/// Renders the shares of the whole run in which each part of one SM was busy.
+std::string occupancyText(const emu::PacedTotals &totals);
+
 } // namespace penstock
 
 #endif // PENSTOCK_TIMING_EMULATED_RUNTIMES_H
