@@ -386,6 +386,10 @@ def ZeroAccumulators : TileProgramPass<"nv-zero-accumulators", "Ordered", "Order
     unconditional. Loops without iterations store zeros to tensor memory instead, at most 32 columns per
     thread and instruction, so the common path has no moves of zeros.
 
+    A thread loads the zeros that it has stored, so both have a common number in `nv.planned`, and
+    `nv-insert-syncs` inserts no barrier between them. If warpgroups share columns, threads synchronize
+    after the stores.
+
     Runs before `nv-stage-stores`, which loads the accumulator in pieces.
 
     Example (`--nv-zero-accumulators`):

@@ -34,14 +34,18 @@ func.func @some(%some: i1) attributes {tile.kernel, nv.tile_program, tile.target
 
 // -----
 
-// Two warpgroups hold 16 columns of 64 rows each: one store.
+// Two warpgroups hold 16 columns of 64 rows each: one store. Threads synchronize after it, because
+// loads of fewer columns are divided otherwise.
 
 // CHECK-LABEL: func.func @few
 // CHECK: tile.alloc : memref<64x32xf32, #tile.space<local>>
 // CHECK: scf.if
 // CHECK: tile.fill
-// CHECK-NEXT: nv.tcgen05.store %{{.*}} to %acc :
+// CHECK-NEXT: nv.tcgen05.store %{{.*}} to %acc {nv.planned = 0 : i64} :
 // CHECK-NEXT: nv.tcgen05.wait_store
+// CHECK-NEXT: nv.sync
+// CHECK-NEXT: }
+// CHECK-NEXT: nv.tcgen05.load %acc to %{{.*}} {nv.planned = 0 : i64} :
 func.func @few(%some: i1) attributes {tile.kernel, nv.tile_program, tile.target = "sm_100a", nv.threads = 256 : i64} {
   %zero = arith.constant 0.0 : f32
   %cells = nv.tcgen05.alloc "acc" : memref<64x32xf32, #tile.space<tensor>>

@@ -197,7 +197,8 @@ private:
                                        b.getIndexAttr(columns)};
     SmallVector<OpFoldResult> strides(2, b.getIndexAttr(1));
     Value slice = memref::SubViewOp::create(b, loc, load.getSource(), offsets, sizes, strides);
-    nv::TensorLoadOp::create(b, loc, slice, registers);
+    auto columnsLoad = nv::TensorLoadOp::create(b, loc, slice, registers);
+    columnsLoad->setDiscardableAttrs(load->getDiscardableAttrDictionary());
     nv::TensorWaitLoadOp::create(b, loc);
   }
 

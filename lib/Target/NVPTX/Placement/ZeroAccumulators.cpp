@@ -58,6 +58,16 @@ bool isZeroBefore(Operation *op, Value registers) {
           matchPattern(fill.getValue(), m_Zero()));
 }
 
+/// Returns a number that no operation has as its pipelined loop.
+int64_t unusedLoopNumber(func::FuncOp kernel) {
+  int64_t number = 0;
+  kernel.walk([&](Operation *op) {
+    if (auto loop = op->getAttrOfType<IntegerAttr>(nv::NVDialect::plannedAttr))
+      number = std::max(number, loop.getInt() + 1);
+  });
+  return number;
+}
+
 class ZeroWriter {
 public:
   ZeroWriter(scf::IfOp some, nv::TensorLoadOp load)
@@ -75,12 +85,32 @@ public:
     b.setInsertionPointToStart(rare.thenBlock());
     Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type.getElementType()));
     tile::FillOp::create(b, loc, zeros, zero);
+    SmallVector<Operation *> accesses = {load};
     for (int64_t first = 0; first < type.getDimSize(1); first += columns())
-      nv::TensorStoreOp::create(b, loc, zeros, columnsFrom(first));
+      accesses.push_back(nv::TensorStoreOp::create(b, loc, zeros, columnsFrom(first)));
     nv::TensorWaitStoreOp::create(b, loc);
+    // Warpgroups that share columns divide those of a store otherwise than those of a load.
+    if (sharesColumns())
+      nv::SyncOp::create(b, loc);
+    orderAmongThemselves(accesses);
   }
 
 private:
+  bool sharesColumns() {
+    return nv::scopeOf(load).warps / nv::warpgroupWarps >
+           nv::warpgroupParts(cast<MemRefType>(load.getSource().getType()));
+  }
+
+  /// Lets nv-insert-syncs know that the accesses need no barrier among each other, as if a plan had
+  /// ordered them: a thread loads what it has stored, or the barrier after the stores orders them.
+  void orderAmongThemselves(ArrayRef<Operation *> accesses) {
+    auto loop = load->getAttrOfType<IntegerAttr>(nv::NVDialect::plannedAttr);
+    if (!loop)
+      loop = b.getI64IntegerAttr(unusedLoopNumber(load->getParentOfType<func::FuncOp>()));
+    for (Operation *access : accesses)
+      access->setAttr(nv::NVDialect::plannedAttr, loop);
+  }
+
   /// Returns the number of columns of one store, so that a thread holds at most 32 zeros.
   int64_t columns() {
     constexpr int64_t registers = 32;
