@@ -127,3 +127,27 @@ func.func @ring(%n: index) attributes {tile.kernel} {
   } {tile.unroll = 3 : i64}
   return
 }
+
+// -----
+
+!b = memref<i1, #tile.space<shared>>
+
+// All threads load a variable in shared memory, which one thread stores between two barriers. A
+// store of its constant at the beginning of an iteration would race with loads of the one before.
+
+// CHECK-LABEL: func.func @shared
+// CHECK: scf.for
+// CHECK-NEXT: tile.load
+func.func @shared() attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %false = arith.constant false
+  %flag = tile.alloc "flag" : !b
+  tile.store %false, %flag[] : i1, !b
+  scf.for %i = %c0 to %c8 step %c1 {
+    %old = tile.load %flag[] : !b -> i1
+    tile.store %old, %flag[] : i1, !b
+  } {tile.unroll = 2 : i64}
+  return
+}

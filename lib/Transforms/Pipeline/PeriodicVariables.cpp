@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Transforms/Pipeline/PeriodicVariables.h"
-#include "Dialect/Tile/TileDialect.h"
+#include "Dialect/Tile/TileTypes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
@@ -16,9 +16,12 @@ using namespace penstock;
 namespace {
 
 /// Returns whether only loads and stores access a variable, so that all of its writes are known.
+/// Variables in shared memory are not tracked: another store would race with loads of other
+/// threads.
 bool isTracked(Value variable) {
   auto type = cast<MemRefType>(variable.getType());
-  return type.getRank() == 0 && variable.getDefiningOp<tile::AllocOp>() &&
+  return type.getRank() == 0 && tile::spaceOf(type) == tile::Space::Local &&
+         variable.getDefiningOp<tile::AllocOp>() &&
          llvm::all_of(variable.getUsers(), [&](Operation *user) {
            auto store = dyn_cast<tile::StoreOp>(user);
            return isa<tile::LoadOp>(user) || (store && store.getTarget() == variable);
