@@ -25,7 +25,7 @@ ArrayRef<OrderRule> penstock::orderRules() {
       {"nv-stage-stores", "nv-request-blocks",
        "staged stores end in the body of the loop over blocks, which nv-request-blocks replaces"},
       {"nv-hint-caches", "nv-request-blocks",
-       "coordinates of claimed blocks are those of nv.clc.work, which nv-request-blocks replaces"},
+       "nv-hint-caches reads the coordinates of nv.clc.work, and nv-request-blocks erases it"},
       {"nv-narrow-masks", "nv-skip-identities", "only narrowed masks are compared and skipped"},
       {"tile-lower-launch", "tile-guard-faults",
        "accesses of the launch function have guards, too"},

@@ -89,7 +89,7 @@ public:
     for (int64_t first = 0; first < type.getDimSize(1); first += columns())
       accesses.push_back(nv::TensorStoreOp::create(b, loc, zeros, columnsFrom(first)));
     nv::TensorWaitStoreOp::create(b, loc);
-    // Warpgroups that share columns divide those of a store otherwise than those of a load.
+    // Warpgroups that share columns may load other columns than they have stored.
     if (sharesColumns())
       nv::SyncOp::create(b, loc);
     orderAmongThemselves(accesses);
