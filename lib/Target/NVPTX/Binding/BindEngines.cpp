@@ -380,8 +380,9 @@ Engine nvptx::engineOf(Operation *op) {
 }
 
 bool nvptx::isLoadBeforeLoops(Operation *op) {
+  // Loops that were not specialized leave copies under conditions to threads.
   return isa<tile::CopyOp>(op) && engineOf(op) == Engine::TmaLoad && !isPipelinedStatement(op) &&
-         !nv::isPaired(op);
+         !nv::isPaired(op) && isa<func::FuncOp, nv::WarpsOp>(op->getParentOp());
 }
 
 bool nvptx::multipliesByTcgen05(Operation *op) {
