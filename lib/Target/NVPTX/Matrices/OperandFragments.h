@@ -15,9 +15,9 @@
 // register per step would be live in the whole loop. It is exact, because slots are aligned.
 //
 // The block scales of a row and of four blocks of k are one word, in the layout of tile.gemm. An
-// instruction takes the scales of A from two lanes of each quad, and those of B from one; selectors
-// name the lanes, and the bytes of their words. So one word in each lane serves 32 rows and four
-// blocks of k.
+// instruction reads the scales of A from two lanes of each quad and the scales of B from one;
+// selectors name the lanes, and the bytes of their words. So one word in each lane serves 32 rows
+// and four blocks of k.
 //
 //===----------------------------------------------------------------------===//
 #ifndef PENSTOCK_TARGET_NVPTX_MATRICES_OPERANDFRAGMENTS_H

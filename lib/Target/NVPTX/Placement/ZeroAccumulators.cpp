@@ -101,8 +101,8 @@ private:
            nv::warpgroupParts(cast<MemRefType>(load.getSource().getType()));
   }
 
-  /// Lets nv-insert-syncs know that the accesses need no barrier among each other, as if a plan had
-  /// ordered them: a thread loads what it has stored, or the barrier after the stores orders them.
+  /// Marks the accesses as ordered by a plan, so that nv-insert-syncs inserts no barrier between
+  /// them: each thread loads its own stores, or the barrier after the stores orders them.
   void orderAmongThemselves(ArrayRef<Operation *> accesses) {
     auto loop = load->getAttrOfType<IntegerAttr>(nv::NVDialect::plannedAttr);
     if (!loop)

@@ -16,7 +16,7 @@ struct ExecutionScope;
 struct LoweringContext;
 
 /// The thread's part of coordinates. With \p inPlace, LLVM computes addresses where they are used:
-/// it would compute those of all registers before a loop, in more registers than there are.
+/// otherwise it hoists the coordinates of all registers out of a loop, and registers spill.
 llvm::SmallVector<mlir::Value> baseOf(LoweringContext &c, const layout::Distribution &layout,
                                       const ExecutionScope &by, bool inPlace = false);
 
